@@ -1,0 +1,1 @@
+"""Speech recognition: the recogniser contract and its back ends."""

@@ -1,0 +1,1 @@
+"""Sound: frames, sources, sinks, devices, resampling, voice activity, wake word, echo control."""

@@ -1,0 +1,1 @@
+"""Rules of turn taking: one small class each, pure logic, tested without sound."""

@@ -1,0 +1,94 @@
+"""Barge-in: which words, heard over the answer, are meant to stop it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from edgevoice.dialog.rules.backchannel import BackchannelFilter, words_of
+
+STOP_WORDS: dict[str, tuple[str, ...]] = {
+    "en": (
+        "stop",
+        "wait",
+        "no",
+        "nope",
+        "cancel",
+        "quiet",
+        "silence",
+        "enough",
+        "pause",
+        "shush",
+        "hold on",
+        "shut up",
+        "why",
+        "off",
+    ),
+    "de": ("stopp", "stop", "halt", "warte", "nein", "abbrechen", "ruhe", "schluss", "genug", "moment", "pause"),
+    "fr": ("stop", "arrête", "attends", "non", "annule", "silence", "assez", "pause"),
+    "es": ("para", "alto", "espera", "no", "cancela", "silencio", "basta", "pausa"),
+}
+"""Language -> utterances that interrupt at once."""
+CONFIDENT = 0.8
+"""Confidence from which a single word may interrupt."""
+WEIGHTY = 8
+"""Letters that words must have together to interrupt while they are still coming: a hum is read as "in" or "a her"."""
+WEIGHTY_AT_END = 4
+"""Letters that are enough once the utterance is over and was recognised with confidence."""
+
+SURE = 0.9
+"""Confidence from which words that a hum may be read as count ("no" for "mm-hmm")."""
+HUMMED = frozenset("mnhaeiouyäöü")
+"""Letters of nasals, of breath and of vowels: a recogniser reads a hum, which its lexicon lacks, as words of these alone."""
+
+MANY_PHONES = 2
+"""Phones without a word of content that silence the voice for a moment (docs/room.md)."""
+MANY_WITHIN_S = 1.6
+"""Seconds of a segment (0.4 s before its detection included) within which they count: music collects some, too."""
+
+
+class BargeInRule:
+    """Words interrupt, sounds do not.
+
+    The voice stops when what is heard holds at least `min_words` words of some weight besides leading back-channels; or
+    a stop word at its beginning; or, once the utterance is over, a single longer word that was recognised with
+    confidence. The rule itself takes no time: the decision falls with the partial that brings the deciding word; only words
+    that may be a hum wait until they are read, and count if they are surely words.
+    """
+
+    def __init__(
+        self,
+        backchannels: BackchannelFilter,
+        min_words: int = 2,
+        language: str = "en",
+        stop_words: Iterable[str] = (),
+    ) -> None:
+        chosen = tuple(stop_words) or STOP_WORDS.get(language, STOP_WORDS["en"])
+        self._stops = {words_of(word) for word in chosen} - {()}
+        self._backchannels = backchannels
+        self.min_words = min_words
+
+    def interrupts(self, text: str, final: bool = False, confidence: float = 0.0, first_pass: str = "") -> bool:
+        """True if `text` (all that was heard so far over the answer, echo removed) is meant to stop it.
+
+        `confidence` in [0, 1] of the first pass, 0 while the words are still coming; `first_pass`: its words, if a second
+        pass made `text` of them.
+        """
+        words = self._backchannels.content(text)
+        if not words or (confidence < SURE and (_hummed(words) or _hummed(words_of(first_pass)))):
+            return False
+        if any(words[: len(stop)] == stop for stop in self._stops):
+            return True
+        letters = sum(map(len, words))
+        if final and confidence >= CONFIDENT:
+            return letters >= WEIGHTY_AT_END
+        return len(words) >= self.min_words and letters >= WEIGHTY
+
+    def pauses(self, text: str, phones: int = 0, heard_s: float = 0.0) -> bool:
+        """True if the voice should fall silent until it is clear: a first word that is no back-channel, or, within the
+        `heard_s` seconds heard so far, so many sounds of speech that there will be one."""
+        many = phones >= MANY_PHONES and heard_s <= MANY_WITHIN_S
+        return bool(self._backchannels.content(text)) or (not text and many)
+
+
+def _hummed(words: tuple[str, ...]) -> bool:
+    return bool(words) and HUMMED.issuperset("".join(words))

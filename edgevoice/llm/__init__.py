@@ -1,0 +1,1 @@
+"""Language model: the generator contract, prompts, KV-cache keeping, template replies."""

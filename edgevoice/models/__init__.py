@@ -1,0 +1,1 @@
+"""Models: the catalogue, the store that finds and verifies them, loading with explicit threads."""

@@ -1,0 +1,1 @@
+"""What keeps the stages running: stage, bounded queue, governor, watchdog, metrics."""

@@ -1,0 +1,1 @@
+"""Speech synthesis: the synthesiser contract, clause buffering, text for speech, phrase cache."""

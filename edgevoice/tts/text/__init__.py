@@ -1,0 +1,1 @@
+"""Text for speech: tables and rules that turn written English into the words a person would say."""
