@@ -1,0 +1,1 @@
+"""Training, evaluation and export of the streaming recogniser (see docs/training.md)."""

@@ -1,0 +1,222 @@
+"""Make the recogniser's n-gram language model: `python -m scripts.asr.language_model OUT.arpa.gz --text A.txt B.txt`.
+
+Each text file (normalised sentences, one a line) becomes a Kneser-Ney trigram (kaldingram). They are mixed linearly
+with a bigram of written English counted on the web (package `wordsegment`: a selection of Google's trillion-word counts)
+over unigrams of `wordfreq`; mixing weights come from expectation maximisation on `--held-out` sentences. The mixture is
+pruned by relative entropy (Stolcke, 1998; kaldingram). Needs the extra `train`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import math
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import wordfreq
+import wordsegment
+
+from edgevoice.asr.lexicon import known
+
+Ngram = tuple[str, ...]
+START, END = "<s>", "</s>"
+
+
+@dataclass
+class BackoffModel:
+    """An n-gram model: natural-log probabilities of n-grams, and back-off weights of contexts."""
+
+    logp: dict[Ngram, float] = field(default_factory=dict)
+    backoff: dict[Ngram, float] = field(default_factory=dict)
+
+    def score(self, ngram: Ngram) -> float:
+        """Log-probability of the last word after the others."""
+        total = 0.0
+        while True:
+            found = self.logp.get(ngram)
+            if found is not None:
+                return total + found
+            if len(ngram) == 1:
+                return -30.0
+            total += self.backoff.get(ngram[:-1], 0.0)
+            ngram = ngram[1:]
+
+
+def read_arpa(path: Path) -> BackoffModel:
+    """Read an ARPA file (log10) into natural logarithms."""
+    model = BackoffModel()
+    for line in path.open():
+        cells = line.rstrip("\n").split("\t")
+        if len(cells) < 2:
+            continue
+        ngram = tuple(cells[1].split())
+        model.logp[ngram] = float(cells[0]) * math.log(10)
+        if len(cells) > 2:
+            model.backoff[ngram] = float(cells[2]) * math.log(10)
+    return model
+
+
+def write_arpa(model: BackoffModel, path: Path) -> None:
+    """Write an ARPA file (log10)."""
+    orders: dict[int, list[Ngram]] = defaultdict(list)
+    for ngram in model.logp:
+        orders[len(ngram)].append(ngram)
+    with path.open("w") as file:
+        file.write("\\data\\\n" + "".join(f"ngram {n}={len(orders[n])}\n" for n in sorted(orders)))
+        for n in sorted(orders):
+            file.write(f"\n\\{n}-grams:\n")
+            for ngram in sorted(orders[n]):
+                logp = -99.0 if ngram == (START,) else model.logp[ngram] / math.log(10)
+                weight = model.backoff.get(ngram)
+                tail = "" if weight is None else f"\t{weight / math.log(10):.5f}"
+                file.write(f"{logp:.5f}\t{' '.join(ngram)}{tail}\n")
+        file.write("\n\\end\\\n")
+
+
+def kaldingram(*arguments: str) -> None:
+    """Run the command of the package `kaldingram` that belongs to this interpreter."""
+    program = Path(sys.executable).with_name("kaldingram")
+    subprocess.run([str(program), *arguments], check=True, capture_output=True)
+
+
+def kneser_ney(sentences: Iterable[str], vocabulary: set[str], order: int) -> BackoffModel:
+    """A Kneser-Ney model of the sentences whose words are all in the vocabulary."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, arpa = Path(folder) / "text", Path(folder) / "lm"
+        kept = [s for s in sentences if all(word in vocabulary for word in s.split())]
+        text.write_text("\n".join(kept) + "\n")
+        kaldingram("train", "--ngram-order", str(order), "--text", str(text), "--lm", str(arpa))
+        return read_arpa(arpa)
+
+
+def web_bigram(vocabulary: set[str], end_probability: float) -> BackoffModel:
+    """Bigrams counted on the web over `wordfreq`'s unigrams; what the counts leave open backs off."""
+    # Letters are frequent on the web ("t" of "don't", list items) but hardly ever said.
+    letters = {word for word in vocabulary if len(word) == 1 and word not in ("a", "i", "o")}
+    frequency = {
+        word: 1e-6 if word in letters else max(wordfreq.word_frequency(word, "en"), 1e-8) for word in vocabulary
+    }
+    total = sum(frequency.values())
+    unigram = {word: (1 - end_probability) * f / total for word, f in frequency.items()} | {END: end_probability}
+    model = BackoffModel({(word,): math.log(p) for word, p in unigram.items()}, {})
+    wordsegment.load()
+    pairs: dict[str, dict[str, float]] = defaultdict(dict)
+    for pair, count in wordsegment.BIGRAMS.items():
+        first, _, second = pair.partition(" ")
+        if letters & {first, second}:
+            continue
+        if second in vocabulary and (first in vocabulary or first == START):
+            pairs[first][second] = count
+    starts = sum(pairs[START].values())
+    for first, followers in pairs.items():
+        # The list holds frequent pairs only, so a word's own count is the denominator and the rest is left to back-off.
+        whole = max(
+            starts / 0.9 if first == START else wordsegment.UNIGRAMS.get(first, 0.0), sum(followers.values()) / 0.98
+        )
+        kept = 0.0
+        for second, count in followers.items():
+            model.logp[first, second] = math.log(count / whole)
+            kept += count / whole
+        model.backoff[(first,)] = math.log((1 - kept) / max(1 - sum(unigram[w] for w in followers), 1e-6))
+    return model
+
+
+def events(sentences: Iterable[str], order: int, vocabulary: set[str]) -> list[Ngram]:
+    """Every word of the sentences with its context; unknown words break it."""
+    found: list[Ngram] = []
+    for sentence in sentences:
+        words = [START, *sentence.split(), END]
+        for position in range(1, len(words)):
+            ngram = tuple(words[max(0, position - order + 1) : position + 1])
+            if all(word in vocabulary or word in (START, END) for word in ngram):
+                found.append(ngram)
+    return found
+
+
+def mixing_weights(models: Sequence[BackoffModel], held_out: list[Ngram], rounds: int = 15) -> list[float]:
+    """Weights that maximise the likelihood of the held-out events."""
+    scores = [[math.exp(model.score(event)) for model in models] for event in held_out]
+    weights = [1 / len(models)] * len(models)
+    for _ in range(rounds):
+        sums = [0.0] * len(models)
+        for row in scores:
+            whole = sum(w * p for w, p in zip(weights, row, strict=True))
+            for index, p in enumerate(row):
+                sums[index] += weights[index] * p / whole
+        weights = [s / len(scores) for s in sums]
+    return weights
+
+
+def perplexity(model: BackoffModel, held_out: list[Ngram]) -> float:
+    """Perplexity of the events."""
+    return math.exp(-sum(model.score(event) for event in held_out) / len(held_out))
+
+
+def mixture(models: Sequence[BackoffModel], weights: Sequence[float]) -> BackoffModel:
+    """The linear mixture over the union of the models' n-grams, with back-off weights that make it sum to one."""
+    ngrams = {ngram for model in models for ngram in model.logp}
+    mixed = BackoffModel()
+    for ngram in ngrams:
+        p = sum(w * math.exp(m.score(ngram)) for w, m in zip(weights, models, strict=True))
+        mixed.logp[ngram] = math.log(max(p, 1e-12))
+    followers: dict[Ngram, list[Ngram]] = defaultdict(list)
+    for ngram in ngrams:
+        if len(ngram) > 1:
+            followers[ngram[:-1]].append(ngram)
+    for context in sorted(followers, key=len):
+        here = sum(math.exp(mixed.logp[ngram]) for ngram in followers[context])
+        below = sum(math.exp(mixed.score(ngram[1:])) for ngram in followers[context])
+        mixed.backoff[context] = math.log(max(1 - here, 1e-4) / max(1 - below, 1e-4))
+        if context not in mixed.logp:
+            mixed.logp[context] = mixed.score(context)
+    return mixed
+
+
+def prune(model: BackoffModel, threshold: float, out: Path) -> None:
+    """Prune by relative entropy and write, gzip if the name says so."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole, pruned = Path(folder) / "whole", Path(folder) / "pruned"
+        write_arpa(model, whole)
+        kaldingram("prune", "--threshold", str(threshold), "--lm", str(whole), "--write-lm", str(pruned))
+        data = pruned.read_bytes()
+    out.write_bytes(gzip.compress(data, 9, mtime=0) if out.suffix == ".gz" else data)
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--text", type=Path, nargs="+", required=True, help="sentences, one a line; one model per file")
+    parser.add_argument(
+        "--vocabulary", type=Path, required=True, help="words, one a line; those CMUdict lacks are left out"
+    )
+    parser.add_argument("--held-out", type=Path, nargs="+", required=True, help="sentences to set the weights by")
+    parser.add_argument("--order", type=int, default=3)
+    parser.add_argument("--threshold", type=float, default=1e-8)
+    args = parser.parse_args()
+
+    vocabulary = {word for word in args.vocabulary.read_text().split() if known(word)}
+    models = [kneser_ney(text.read_text().splitlines(), vocabulary, args.order) for text in args.text]
+    models.append(web_bigram(vocabulary, end_probability=0.06))
+    samples = [events(path.read_text().splitlines(), args.order, vocabulary) for path in args.held_out]
+    # Every held-out file counts the same, however long.
+    least = min(map(len, samples))
+    weights = mixing_weights(models, [event for sample in samples for event in sample[:least]])
+    print("weights", dict(zip([*(t.name for t in args.text), "web"], (round(w, 3) for w in weights), strict=True)))
+    mixed = mixture(models, weights)
+    for path, sample in zip(args.held_out, samples, strict=True):
+        print(
+            f"{path.name}: perplexity {perplexity(mixed, sample):.0f}, alone {[round(perplexity(m, sample)) for m in models]}"
+        )
+    prune(mixed, args.threshold, args.out)
+    print(args.out, args.out.stat().st_size // 1000, "kB")
+
+
+if __name__ == "__main__":
+    main()
