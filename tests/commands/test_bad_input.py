@@ -28,7 +28,7 @@ from edgevoice.errors import (
 )
 from edgevoice.models import store
 from tests.asr.conftest import tiny_lm  # noqa: F401  (a fixture)
-from tests.conftest import DATA, ROOT
+from tests.conftest import DATA, ROOT, needs_espeak
 from tests.e2e.conftest import edgevoice, one_clear_line, set_flags
 
 LIGHT = set_flags("asr.second_pass=off")
@@ -366,12 +366,12 @@ def test_one_character_is_spoken(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert 0.1 < soundfile.info(out).duration < 2
 
 
-@pytest.mark.parametrize("voice", ["espeak", pytest.param("piper", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "voice", [pytest.param("espeak", marks=needs_espeak), pytest.param("piper", marks=pytest.mark.slow)]
+)
 def test_f6_twenty_thousand_characters_in_flat_memory(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, voice: str
 ) -> None:
-    if voice == "espeak" and not shutil.which("espeak-ng"):
-        pytest.skip("espeak-ng is not installed")
     text = "The old house by the river has been empty for many years, and nobody knows why. "
     text = (text * (20_000 // len(text) + 1))[:20_000]
     out = tmp_path / "out.flac"

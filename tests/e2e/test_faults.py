@@ -22,7 +22,7 @@ from edgevoice.llm.phrases import phrase
 from edgevoice.messages import Ask, Frame
 from edgevoice.service import Service
 from edgevoice.settings import AudioSettings, Settings
-from tests.conftest import DATA
+from tests.conftest import DATA, needs_espeak
 
 LIGHT = {
     "llm": {"backend": "template"},
@@ -30,7 +30,7 @@ LIGHT = {
     "tts": {"backend": "espeak"},
     "echo": {"mode": "off"},
 }
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), needs_espeak]
 
 
 class Microphone(FileSource):

@@ -22,7 +22,7 @@ from edgevoice.asr.normalize import plain_words
 from edgevoice.errors import EXIT_OK, EXIT_UNAVAILABLE
 from tests.audio.pulse import PulseServer, Recording, pulse_server
 from tests.audio.sound import until
-from tests.conftest import DATA, ROOT
+from tests.conftest import DATA, ROOT, needs_espeak
 from tests.e2e.conftest import PATIENT, RECORDINGS, set_flags
 
 pytestmark = [pytest.mark.audio, pytest.mark.timeout(240)]
@@ -155,6 +155,7 @@ def test_a15_sigterm_in_the_middle_of_an_answer(conversation: tuple[Daemon, list
     assert not any("did not end" in line or "Traceback" in line for line in running.log), running.log
 
 
+@needs_espeak
 def test_a15_sigint_while_listening(server: PulseServer) -> None:
     with daemon(server, *LIGHT) as running:
         code, seconds = running.end(signal.SIGINT)
@@ -162,6 +163,7 @@ def test_a15_sigint_while_listening(server: PulseServer) -> None:
     assert not any("Traceback" in line for line in running.log)
 
 
+@needs_espeak
 def test_a3_no_sound_server_is_one_clear_line(tmp_path: Path) -> None:
     with pulse_server(start=False) as absent:
         (absent.home / ".asoundrc").unlink()

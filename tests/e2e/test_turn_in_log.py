@@ -14,8 +14,10 @@ from edgevoice.assistant import Assistant
 from edgevoice.replayer import Replayed, replay
 from edgevoice.runtime.logs import PlainHandler
 from edgevoice.runtime.stage import Stage
-from tests.conftest import DATA
+from tests.conftest import DATA, needs_espeak
 from tests.e2e.conftest import patient
+
+pytestmark = needs_espeak
 
 log = logging.getLogger("edgevoice.test_turn_in_log")
 LINE = re.compile(r"edgevoice: (?:\[turn (\d+)\] )?(\w+) at work")

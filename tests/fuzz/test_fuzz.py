@@ -1,11 +1,13 @@
 """Damaged input of every kind: one typed error, no crash, no hang, no memory blow-up.
 
-A few seconds each by default; `EDGEVOICE_FUZZ_SECONDS=60` for the long run.
+A few seconds for each subject (sound files, settings, models) by default; `TESTS_FUZZ_SECONDS=60` for the long run.
+Every round has its own fixed seed: a longer run sees more, and what one run has seen the next one sees again.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import random
 import struct
@@ -17,7 +19,7 @@ import numpy as np
 import psutil
 import pytest
 import soundfile
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from edgevoice import config
@@ -27,7 +29,7 @@ from edgevoice.models import formats
 from edgevoice.models.onnx import session
 from edgevoice.settings import Settings
 
-SECONDS = float(os.environ.get("EDGEVOICE_FUZZ_SECONDS", "1.5"))
+SECONDS = float(os.environ.get("TESTS_FUZZ_SECONDS", "1.5"))
 SLOWEST_S = 5.0
 """One damaged input may take no longer than this."""
 GROWTH_MB = 200
@@ -38,13 +40,16 @@ fuzzing = settings(
 pytestmark = pytest.mark.timeout(SECONDS + 120)
 
 
-def for_a_while(test: Callable[[], None]) -> None:
-    """Run a property again and again, and watch the memory meanwhile."""
-    process, end = psutil.Process(), time.monotonic() + SECONDS
-    test()
-    before = process.memory_info().rss
-    while time.monotonic() < end:
-        test()
+def for_a_while(*tests: Callable[[], None], share: float = 1) -> None:
+    """Run properties again and again for their share of the subject's time, and watch the memory meanwhile."""
+    process, end = psutil.Process(), time.monotonic() + SECONDS * share
+    before = 0
+    for number in itertools.count():
+        for test in tests:
+            seed(number)(test)()
+        before = before or process.memory_info().rss
+        if time.monotonic() > end:
+            break
     assert process.memory_info().rss - before < GROWTH_MB * 2**20
 
 
@@ -103,7 +108,7 @@ def test_damaged_sound_files(suffix: str, tmp_path: Path) -> None:
     def property_(data: bytes) -> None:
         feed(read, path, data)
 
-    for_a_while(property_)
+    for_a_while(property_, share=1 / len(VALID))
 
 
 @pytest.mark.parametrize("rate", [1, 7, 100, 2**20, 2**31 - 1])
@@ -161,12 +166,7 @@ def test_damaged_settings(tmp_path: Path) -> None:
         except EdgeVoiceError as error:
             assert error.exit_code in (66, 78)
 
-    def all_() -> None:
-        bytes_()
-        values()
-        environment()
-
-    for_a_while(all_)
+    for_a_while(bytes_, values, environment)
 
 
 def gguf_head() -> bytes:
@@ -175,7 +175,10 @@ def gguf_head() -> bytes:
     return b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + entry + b"\0" * 64
 
 
-@pytest.mark.parametrize("suffix", [".gguf", ".onnx", ".pt"])
+HEADERS = (".gguf", ".onnx", ".pt")
+
+
+@pytest.mark.parametrize("suffix", HEADERS)
 def test_damaged_model_headers(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"model{suffix}"
     whole = gguf_head() if suffix == ".gguf" else b"\x08\x08\x12\x07pytorch\x1a\x052.0.0" + bytes(64)
@@ -185,7 +188,7 @@ def test_damaged_model_headers(suffix: str, tmp_path: Path) -> None:
     def property_(data: bytes) -> None:
         feed(formats.check_header, path, data)
 
-    for_a_while(property_)
+    for_a_while(property_, share=1 / (len(HEADERS) + 1))
 
 
 def tiny_onnx() -> bytes:
@@ -210,7 +213,7 @@ def test_damaged_onnx_models(tmp_path: Path) -> None:
     def property_(data: bytes) -> None:
         feed(session, path, data)
 
-    for_a_while(property_)
+    for_a_while(property_, share=1 / (len(HEADERS) + 1))
 
 
 def test_random_bytes_of_every_length_are_no_sound(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A real systemd for tests: booted on a throw-away overlay of this machine, with the checkout installed in it.
 
-Nothing outside the guest changes. Needs root and the tool that boots it (`EDGEVOICE_BOOT_SYSTEMD`).
+Nothing outside the guest changes. Needs root and the tool that boots it (`TESTS_BOOT_SYSTEMD`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ASOUND = "pcm.!default { type pulse }\nctl.!default { type pulse }\n"
 
 def tool() -> Path | None:
     """The program that boots a systemd, if this machine has one."""
-    for place in (os.environ.get("EDGEVOICE_BOOT_SYSTEMD", ""), str(ROOT.parent / "shared" / "tools" / "boot-systemd")):
+    for place in (os.environ.get("TESTS_BOOT_SYSTEMD", ""), str(ROOT.parent / "shared" / "tools" / "boot-systemd")):
         if place and os.access(place, os.X_OK):
             return Path(place)
     return None
@@ -59,7 +59,7 @@ def tool() -> Path | None:
 def missing_reason() -> str:
     """Why no systemd can be booted here; empty if it can."""
     if tool() is None:
-        return "no tool to boot a systemd: set EDGEVOICE_BOOT_SYSTEMD"
+        return "no tool to boot a systemd: set TESTS_BOOT_SYSTEMD"
     if os.geteuid() != 0:
         return "booting a systemd needs root"
     if not Path("/lib/systemd/systemd").exists() or shutil.which("dbus-daemon") is None:
