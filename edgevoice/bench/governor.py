@@ -2,8 +2,8 @@
 
 Each cap runs in a process of its own, put into a control group with a quota once its models are loaded; its threads are
 planned for the cores that the quota is worth, as they would be in a container. Caps are percent of all cores.
-`--imitate` adds caps that make this machine's voice (in float32, as published) as slow with all
-cores as the published real-time factor of Piper's medium voices with all four cores of that board.
+`--imitate` adds caps that make the plain piper-tts package as slow on this machine with all cores
+as the published real-time factor of Piper's medium voices with all four cores of that board.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from edgevoice.commands.options import number_list, positive_int
 from edgevoice.config import replace
 from edgevoice.dialog.ledger import TurnRecord
 from edgevoice.errors import UnavailableError
+from edgevoice.models import store
 from edgevoice.replayer import replay
 from edgevoice.runtime import logs
 from edgevoice.runtime.cores import plan, usable_cores
@@ -38,7 +39,7 @@ from edgevoice.runtime.ladder import ladder
 from edgevoice.runtime.metrics import Metrics
 from edgevoice.runtime.monitor import Monitor
 from edgevoice.settings import Settings
-from edgevoice.tts.factory import build_synthesizer
+from edgevoice.tts.optimize.plain import PlainPiper
 
 log = logging.getLogger(__name__)
 
@@ -219,17 +220,14 @@ def described(turn: TurnRecord) -> str:
 
 
 def voice_rtf(settings: Settings) -> float:
-    """Real-time factor of the voice with all cores, as exactly as it can speak: comparable with published figures."""
-    voice = build_synthesizer(replace(settings, tts={"threads": usable_cores(), "tier": "fine"}))
-    voice.load()
-    voice.warm()
+    """Real-time factor of the voice in the plain piper-tts package with all cores, which the published figures are of."""
+    plain = PlainPiper(store.find(settings.tts.voice, "tts"))
+    plain.speak(SENTENCE)
     factors = []
     for _ in range(5):
-        began, samples = time.monotonic(), 0
-        for chunk in voice.synthesize(SENTENCE, lambda: False):
-            samples += len(chunk.samples)
-        factors.append((time.monotonic() - began) * voice.sample_rate / max(1, samples))
-    voice.close()
+        began = time.monotonic()
+        sound, rate = plain.speak(SENTENCE)
+        factors.append((time.monotonic() - began) * rate / max(1, len(sound)))
     return round(statistics.median(factors), 4)
 
 
