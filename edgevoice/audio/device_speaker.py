@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgevoice.audio import portaudio, sound_server
-from edgevoice.audio.devices import Choice, resolve
+from edgevoice.audio.device_stream import ABSENT_RETRY_S, LATENCY_BLOCKS, DeviceStream
+from edgevoice.audio.devices import Choice
 from edgevoice.audio.playout import Playout
 from edgevoice.audio.resample import MonoResampler
 from edgevoice.errors import DeviceError
@@ -21,44 +22,31 @@ log = logging.getLogger(__name__)
 
 WATCH_S = 1.0
 """Seconds between two looks at whether the driver still asks for sound."""
-LATENCY_BLOCKS = 3
-"""Blocks the driver holds at first."""
 MOST_LATENCY_S = 0.2
 """Seconds the driver holds at most, after it ran dry again and again."""
 UNDERFLOWS_TOLERATED = 3
 """Times the driver may run dry before it is given a longer buffer."""
-ABSENT_RETRY_S = 1.0
-"""Seconds between two looks for an absent device."""
 
 
-class DeviceSpeaker:
+class DeviceSpeaker(DeviceStream):
     """A `Speaker` on a real device. The playout's listener and tap are called on PortAudio's thread."""
 
+    what, kind = "speaker", "output"
+
     def __init__(self, settings: AudioSettings) -> None:
+        super().__init__()
         self.settings = settings
         self.playout = Playout.of(settings)
-        self.waiting_for = ""
-        """What it waits for, in words; empty while it can play."""
-        self.choice: Choice | None = None
-        """The device in use; None before `open`."""
-        self.rate, self.channels = 0, 0
-        """The format the device was opened with."""
-        self.open_retries = 0
-        """How often opening was tried again (`audio_open_retries_total`)."""
-        self.reopened = 0
-        """How often the device was lost and found again."""
         self.underflows = 0
         """How often the driver itself ran dry."""
         self._bridge: MonoResampler | None = None
         self._bridged = np.zeros(0, np.float32)
         self._latency_s = 0.0
-        self._stream: Any = None
         self._mono = np.zeros(0, np.float32)
         self._closed = threading.Event()
         self._watch: threading.Thread | None = None
         self._pulled = 0.0
         self._tolerated = UNDERFLOWS_TOLERATED
-        self._lost = False
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -100,38 +88,14 @@ class DeviceSpeaker:
         with portaudio.lock:
             self.suspend()
 
-    def suspend(self) -> None:
-        """See `portaudio.Endpoint`."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            stream.close(ignore_errors=True)
-
-    def restore(self) -> None:
-        """See `portaudio.Endpoint`."""
-        try:
-            self._open_once()
-        except DeviceError as error:
-            log.debug("speaker not there yet: %s", error)
-
     # --- opening -----------------------------------------------------------------------------------------------------
 
-    def _open_once(self) -> None:
-        with portaudio.lock:
-            sd = portaudio.library()
-            self.choice = choice = resolve("output", self.settings.output_device)
-            index = portaudio.index_of(choice.portaudio_name, "output")
-            # A device that is found again is opened as it was the first time, if it can.
-            wanted = self.playout.rate or choice.device.rate
-            failure: Exception | None = None
-            for rate, channels in portaudio.formats(index, "output", wanted):
-                try:
-                    self._start(sd, choice, index, rate, channels)
-                    return
-                except sd.PortAudioError as error:
-                    failure = error
-                    if portaudio.error_code(error) not in portaudio.FORMAT_ERRORS:
-                        break
-            raise portaudio.open_error(choice.device.name, failure)
+    def _device_name(self) -> str:
+        return self.settings.output_device
+
+    def _wanted_rate(self, choice: Choice) -> int:
+        # A device that is found again is opened as it was the first time, if it can.
+        return self.playout.rate or choice.device.rate
 
     def _start(self, sd: Any, choice: Choice, index: int, rate: int, channels: int) -> None:
         block = self.settings.output_block or rate * self.settings.block_ms // 1000
@@ -197,27 +161,17 @@ class DeviceSpeaker:
             silent_s = time.monotonic() - self._pulled
             if silent_s < self.settings.reopen_after_s and not self._astray():
                 if self._lost:
-                    self._found_again()
+                    self._found_again("playing again on")
                 elif self.underflows >= self._tolerated and not self.playout.sounding:
                     self._lengthen()
                 continue
-            if not self._lost:
-                self._lost = True
-                name = self.choice.device.name if self.choice else "speaker"
-                log.warning("%s takes no sound since %.1f s: looking for it again", name, silent_s)
-                self.waiting_for = f"speaker {name}, which was lost"
+            self._lose("%s takes no sound since %.1f s: looking for it again", silent_s)
             portaudio.rescan()
 
     def _astray(self) -> bool:
         """True if the sound server plays us on another speaker than the one named, because that was unplugged."""
         choice = self.choice
         return choice is not None and bool(choice.pulse_name) and sound_server.moved_away("output", choice.pulse_name)
-
-    def _found_again(self) -> None:
-        self._lost = False
-        self.reopened += 1
-        log.info("playing again on %s", self.choice.device.name if self.choice else "speaker")
-        self.waiting_for = ""
 
     def _lengthen(self) -> None:
         """The driver ran dry too often: give it a longer buffer, at the cost of some latency."""

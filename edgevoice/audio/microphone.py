@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from edgevoice.audio import portaudio, sound_server
 from edgevoice.audio.clock import CaptureClock
-from edgevoice.audio.devices import Choice, resolve
+from edgevoice.audio.device_stream import ABSENT_RETRY_S, LATENCY_BLOCKS, DeviceStream
+from edgevoice.audio.devices import Choice
 from edgevoice.audio.resample import SAMPLE_RATE, MonoResampler
 from edgevoice.errors import DeviceError
 from edgevoice.messages import Frame
@@ -26,14 +27,10 @@ log = logging.getLogger(__name__)
 
 DRIVER_QUEUE_S = 2.0
 """Seconds of raw sound between PortAudio's callback and `frames`, which has nothing else to do."""
-LATENCY_BLOCKS = 3
-"""Blocks the driver may hold. It does not delay capture; with fewer, ALSA's PulseAudio device may stall."""
 RETRY_S = 0.2
 """Seconds before a busy device is tried again; doubled each time."""
 ROUTE_CHECK_S = 1.0
 """Seconds between two looks at whether the sound server moved our stream."""
-ABSENT_RETRY_S = 1.0
-"""Seconds between two looks for an absent device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +41,22 @@ class RawBlock:
     end: float
 
 
-class Microphone:
+class Microphone(DeviceStream):
     """A `Source`: 16 kHz mono frames from the device that the settings name."""
 
+    what, kind = "microphone", "input"
     live = True
 
     def __init__(self, settings: AudioSettings) -> None:
+        super().__init__()
         self.settings = settings
-        self.waiting_for = ""
-        """What it waits for, in words (for systemd's STATUS= and the web page); empty while it hears."""
-        self.choice: Choice | None = None
-        """The device in use; None before `open`."""
-        self.rate, self.channels = 0, 0
-        """The format the device was opened with."""
-        self.open_retries = 0
-        """How often opening a device was tried again (`audio_open_retries_total`)."""
-        self.reopened = 0
-        """How often the device was lost and found again (`audio_reopens_total`)."""
         self._driver_lost = 0
         self._raw = BoundedQueue[RawBlock](
             "microphone", DRIVER_QUEUE_S, Overflow.DROP_NEWEST, lambda b: len(b.samples) / self.rate
         )
-        self._stream: Any = None
         self._resampler: MonoResampler | None = None
         self._clock = CaptureClock()
         self._closed = threading.Event()
-        self._lost = False
         self._moved = False
         self._next_check = 0.0
 
@@ -131,7 +118,7 @@ class Microphone:
                 return
             if block is not None and not self._astray():
                 if self._lost:
-                    self._found_again()
+                    self._found_again("hearing again from")
                 last = time.monotonic()
                 if frame := self._frame(block):
                     yield frame
@@ -150,31 +137,8 @@ class Microphone:
         return self._moved
 
     def _reopen(self) -> None:
-        if not self._lost:
-            self._lost = True
-            name = self.choice.device.name if self.choice else "microphone"
-            log.warning("no sound from %s for %.1f s: looking for it again", name, self.settings.reopen_after_s)
-            self.waiting_for = f"microphone {name}, which was lost"
+        self._lose("no sound from %s for %.1f s: looking for it again", self.settings.reopen_after_s)
         portaudio.rescan()
-
-    def _found_again(self) -> None:
-        self._lost = False
-        self.reopened += 1
-        log.info("hearing again from %s", self.choice.device.name if self.choice else "microphone")
-        self.waiting_for = ""
-
-    def suspend(self) -> None:
-        """See `portaudio.Endpoint`."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            stream.close(ignore_errors=True)
-
-    def restore(self) -> None:
-        """See `portaudio.Endpoint`."""
-        try:
-            self._open_once()
-        except DeviceError as error:
-            log.debug("microphone not there yet: %s", error)
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -192,21 +156,11 @@ class Microphone:
                 return
             pause *= 2
 
-    def _open_once(self) -> None:
-        with portaudio.lock:
-            sd = portaudio.library()
-            self.choice = choice = resolve("input", self.settings.input_device)
-            index = portaudio.index_of(choice.portaudio_name, "input")
-            failure: Exception | None = None
-            for rate, channels in portaudio.formats(index, "input", SAMPLE_RATE):
-                try:
-                    self._start(sd, choice, index, rate, channels)
-                    return
-                except sd.PortAudioError as error:
-                    failure = error
-                    if portaudio.error_code(error) not in portaudio.FORMAT_ERRORS:
-                        break
-            raise portaudio.open_error(choice.device.name, failure)
+    def _device_name(self) -> str:
+        return self.settings.input_device
+
+    def _wanted_rate(self, choice: Choice) -> int:
+        return SAMPLE_RATE
 
     def _start(self, sd: Any, choice: Choice, index: int, rate: int, channels: int) -> None:
         block = rate * self.settings.block_ms // 1000
