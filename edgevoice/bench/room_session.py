@@ -15,7 +15,8 @@ from edgevoice.audio.room_loop import RoomMicrophone, RoomSpec
 from edgevoice.audio.speaker import FileSpeaker
 from edgevoice.dialog.ledger import TurnRecord
 from edgevoice.dialog.states import State
-from edgevoice.llm.generator import Cancelled, Exchange, PromptUse, Token
+from edgevoice.llm.generator import Cancelled, Exchange, Token
+from edgevoice.llm.template import TemplateGenerator
 from edgevoice.settings import Settings
 
 AUDIBLE = 10.0 ** (-50 / 20)
@@ -33,25 +34,16 @@ LONG_ANSWER = (
 """About 45 seconds of plain prose when it is spoken."""
 
 
-class Script:
+class Script(TemplateGenerator):
     """A `Generator` that says `text`, whatever it is asked; it can be changed at any time."""
 
     name = "script"
 
     def __init__(self, text: str) -> None:
+        super().__init__()
         self.text = text
         self.asked: list[tuple[float, str]] = []
         """(monotonic time, words) of everything it was asked to answer."""
-
-    def load(self) -> None:
-        """Nothing to load."""
-
-    def warm(self) -> None:
-        """Nothing to warm."""
-
-    def prefill(self, history: Sequence[Exchange], words: str, cancelled: Cancelled = lambda: False) -> PromptUse:
-        """Nothing to evaluate."""
-        return self.last_use()
 
     def completeness(self) -> float:
         """Never sure: the endpoint waits its longest, so that a recording with a pause is one question."""
@@ -70,16 +62,6 @@ class Script:
             if cancelled():
                 return
             yield Token(f"{word} ", number)
-
-    def last_use(self) -> PromptUse:
-        """Always nothing."""
-        return PromptUse(tokens=0, evaluated=0, reused=0)
-
-    def rollback(self, history: Sequence[Exchange]) -> None:
-        """Nothing to cut."""
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 @dataclass(frozen=True)
