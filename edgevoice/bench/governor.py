@@ -26,6 +26,7 @@ from edgevoice.assistant import Assistant
 from edgevoice.bench import recordings
 from edgevoice.bench.outcomes import apology, outcomes
 from edgevoice.bench.statistics import percentiles
+from edgevoice.bench.tts import timed_plain
 from edgevoice.commands.options import number_list, positive_int
 from edgevoice.config import replace
 from edgevoice.dialog.ledger import TurnRecord
@@ -223,12 +224,8 @@ def voice_rtf(settings: Settings) -> float:
     """Real-time factor of the voice in the plain piper-tts package with all cores, which the published figures are of."""
     plain = PlainPiper(store.find(settings.tts.voice, "tts"))
     plain.speak(SENTENCE)
-    factors = []
-    for _ in range(5):
-        began = time.monotonic()
-        sound, rate = plain.speak(SENTENCE)
-        factors.append((time.monotonic() - began) * rate / max(1, len(sound)))
-    return round(statistics.median(factors), 4)
+    runs = [timed_plain(plain, SENTENCE) for _ in range(5)]
+    return round(statistics.median(wall / sound for _, wall, _, sound in runs), 4)
 
 
 @contextmanager

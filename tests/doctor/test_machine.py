@@ -12,6 +12,7 @@ from edgevoice.doctor import machine, service, stored
 from edgevoice.doctor.finding import Finding, State, examine, ok
 from edgevoice.errors import DeviceError
 from edgevoice.settings import Settings
+from tests.thermal import hot_zone
 
 
 def states(findings: object) -> dict[str, State]:
@@ -75,15 +76,7 @@ def test_memory_is_held_against_the_models_chosen(
 
 
 def test_g5_heat_is_reported(tmp_path: Path) -> None:
-    zone = tmp_path / "sys/class/thermal/thermal_zone0"
-    zone.mkdir(parents=True)
-    for name, text in {
-        "temp": "85000",
-        "type": "cpu",
-        "trip_point_0_type": "passive",
-        "trip_point_0_temp": "80000",
-    }.items():
-        (zone / name).write_text(text)
+    hot_zone(tmp_path, 85)
     (finding,) = machine.heat(tmp_path)
     assert finding.state is State.WARN and "85" in finding.text
 

@@ -176,6 +176,8 @@ def gguf_head() -> bytes:
 
 
 HEADERS = (".gguf", ".onnx", ".pt")
+SHARE_OF_A_MODEL = 1 / (len(HEADERS) + 1)
+"""Headers of each kind, and one whole model."""
 
 
 @pytest.mark.parametrize("suffix", HEADERS)
@@ -188,7 +190,7 @@ def test_damaged_model_headers(suffix: str, tmp_path: Path) -> None:
     def property_(data: bytes) -> None:
         feed(formats.check_header, path, data)
 
-    for_a_while(property_, share=1 / (len(HEADERS) + 1))
+    for_a_while(property_, share=SHARE_OF_A_MODEL)
 
 
 def tiny_onnx() -> bytes:
@@ -213,7 +215,7 @@ def test_damaged_onnx_models(tmp_path: Path) -> None:
     def property_(data: bytes) -> None:
         feed(session, path, data)
 
-    for_a_while(property_, share=1 / (len(HEADERS) + 1))
+    for_a_while(property_, share=SHARE_OF_A_MODEL)
 
 
 def test_random_bytes_of_every_length_are_no_sound(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from edgevoice.runtime.queues import BoundedQueue, Overflow
 from edgevoice.runtime.rtf import RtfMeter
 from edgevoice.runtime.thermal import ThermalReader
 from edgevoice.settings import Settings
+from tests.thermal import hot_zone
 
 
 class World:
@@ -79,15 +80,7 @@ def test_a_stage_that_rests_is_judged_once(world: World) -> None:
 
 
 def test_g5_a_throttled_board_is_announced_in_the_metrics(world: World, tmp_path: Path) -> None:
-    zone = tmp_path / "sys/class/thermal/thermal_zone0"
-    zone.mkdir(parents=True)
-    for name, text in {
-        "temp": "84000",
-        "type": "cpu",
-        "trip_point_0_type": "passive",
-        "trip_point_0_temp": "80000",
-    }.items():
-        (zone / name).write_text(text)
+    hot_zone(tmp_path, 84)
     for _ in range(3):
         world.now += 8
         world.monitor.look()

@@ -98,21 +98,22 @@ def test_it_runs_as_its_own_user_behind_the_hardening(running: Guest) -> None:
     assert [line.split(":")[0].strip() for line in networks] == ["lo"]
 
 
-def test_a8_a_stopped_process_is_restarted_by_the_watchdog(running: Guest) -> None:
+def restarted_after(running: Guest, signal: str, within_s: float) -> None:
+    """Send the signal to the service; it is active again as another process."""
     pid, before = running.pid, running.restarts
-    running.run("kill", "-STOP", str(pid))
-    running.wait(lambda: running.restarts > before, 40, "watchdog")
+    running.run("kill", f"-{signal}", str(pid))
+    running.wait(lambda: running.restarts > before, within_s, f"restart after {signal}")
     running.wait_active()
     assert running.pid != pid
+
+
+def test_a8_a_stopped_process_is_restarted_by_the_watchdog(running: Guest) -> None:
+    restarted_after(running, "STOP", 40)
     assert "watchdog" in running.shell("journalctl --no-pager -u edgevoice -n 200").lower()
 
 
 def test_a_killed_process_is_restarted(running: Guest) -> None:
-    pid, before = running.pid, running.restarts
-    running.run("kill", "-KILL", str(pid))
-    running.wait(lambda: running.restarts > before, 20, "restart")
-    running.wait_active()
-    assert running.pid != pid
+    restarted_after(running, "KILL", 20)
 
 
 def test_a6_a_sound_server_that_dies_is_found_again_without_a_restart(running: Guest) -> None:
