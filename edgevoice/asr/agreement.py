@@ -1,4 +1,4 @@
-"""How alike two transcripts sound, and what one of them only says again."""
+"""How alike two transcripts sound, what one of them only says again, and what is no word at all."""
 
 from __future__ import annotations
 
@@ -12,8 +12,18 @@ from edgevoice.asr.normalize import plain_words
 from edgevoice.errors import UsageError
 
 _PUNCTUATION = re.compile(r"[.!?,]+(?=\s|$)")
+_HUM = re.compile(r"[hmn]+|u[hm]+|huh+|ah+|eh+")
+_NASAL = re.compile(r"^[hmn]+$")
 _ALIKE = 2
 """So many words that are the same again are a repetition."""
+
+
+def hum_in(text: str) -> str:
+    """The hum that is all of the text, in its usual spelling ("HN, Hmm." is "hm hm"); empty if there are other words."""
+    sounds = re.findall(r"[^\W_]+", text.lower())
+    if not all(_HUM.fullmatch(sound) for sound in sounds):
+        return ""
+    return " ".join(_NASAL.sub("hm", sound) for sound in sounds)
 
 
 def phone_distance(one: str, other: str) -> float:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 
 import numpy as np
 
-from edgevoice.asr.agreement import phone_distance, without_repetition
+from edgevoice.asr.agreement import hum_in, phone_distance, without_repetition
 from edgevoice.asr.language import LanguageIdentifier
 from edgevoice.asr.normalize import plain_words
 from edgevoice.asr.recognizer import SAMPLE_RATE, Samples, Transcript
@@ -28,6 +28,8 @@ TOO_DOUBTFUL = 0.65
 What a logistic regression made of 660 held-out readings (docs/models.md) was this line, but for its second decimal."""
 TOO_LONG, SPARE_WORDS = 1.5, 2
 """A reading with more words than this many times the first pass's, plus some, repeats itself or invents."""
+WORDS_OF_A_HUM = 4
+"""Words of the first pass that a hum in the second pass's reading may be."""
 TOKENS_PER_WORD, SPARE_TOKENS = 3, 10
 LANGUAGE_DEADLINE_S = 6.0
 """Seconds that are waited for the language of a segment; the watchdog takes a stage for hung after ten."""
@@ -114,8 +116,11 @@ class SecondPass:
         reading = self._read(samples, TOKENS_PER_WORD * len(first.text.split()) + SPARE_TOKENS)
         text = without_repetition(reading.text, first.text)
         confidence = float(np.exp(reading.logprob))
-        if not reading.is_speech or not _trusted(text, confidence, first):
+        # The first pass, whose lexicon has no hums, must read one as words ("a chen a chen").
+        hum = hum_in(text) if len(first.text.split()) <= WORDS_OF_A_HUM else ""
+        if not reading.is_speech or not (hum or _trusted(text, confidence, first)):
             return first
+        text = hum or text
         return Transcript(text, (), confidence, first.heard, self._reader.language)
 
     def _read(self, samples: Samples, most_tokens: int) -> Reading:

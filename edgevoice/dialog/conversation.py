@@ -65,8 +65,13 @@ class Brain(Protocol):
 class OverlapRules(Protocol):
     """What counts as an interruption."""
 
-    def interrupts(self, text: str, final: bool, confidence: float = 0.0, first_pass: str = "") -> bool:
-        """True if these words, heard over the answer, are meant to stop it (confidence 0: they are still coming)."""
+    def interrupts(
+        self, text: str, final: bool, confidence: float = 0.0, first_pass: str = "", read: bool = True
+    ) -> bool:
+        """True if these words, heard over the answer, are meant to stop it.
+
+        Confidence 0: they are still coming. `read`: all of it has been read at a pause, as well as it can be.
+        """
 
     def own(self, text: str) -> str:
         """The user's share of these words: what is left without an echo of the answer."""
@@ -154,7 +159,8 @@ class Conversation:
             if not record.partials or record.partials[-1][0] != text:
                 record.partials.append((text, message.time - record.times.get(Point.SPEECH_START, message.time)))
         if self.state in (State.OVERLAP, State.THINKING):
-            self._consider_interruption(text, message.time, final=False)
+            # Nothing is audible yet while it thinks: what was said and what is being said are one turn, soon found out.
+            self._consider_interruption(text, message.time, False, read=self.state is State.THINKING)
             self._consider_pause(message.partial, message.time)
         if self.state is State.LISTENING:
             self._go(Event.WORDS)
@@ -197,8 +203,9 @@ class Conversation:
                 record.facts["snr_db"] = round(message.snr_db, 1)
             if words:
                 self._judge_loudness(message.level_dbfs, message.clipped_share)
+        sure = message.final or message.transcript is not message.first_pass or self.state is State.THINKING
         if self.state in (State.OVERLAP, State.THINKING) and not self._consider_interruption(
-            words, message.ready, message.final, self._confirmed(message)
+            words, message.ready, message.final, self._confirmed(message), sure
         ):
             if not message.final:
                 self._reconsider_pause(words, message.ready)
@@ -285,11 +292,13 @@ class Conversation:
 
     # --- decisions -------------------------------------------------------------------------------------------------
 
-    def _consider_interruption(self, text: str, now: float, final: bool, first: Transcript | None = None) -> bool:
-        """Interrupt if the rules say so; `first`: the first pass's transcript, if the words have been read."""
+    def _consider_interruption(
+        self, text: str, now: float, final: bool, first: Transcript | None = None, read: bool = False
+    ) -> bool:
+        """Interrupt if the rules say so; `first`: the first pass's transcript; `read`: nothing else can be read there."""
         if not text or self._segment is None or (self._answering and self._segment == self._answering.segment):
             return False
-        if self._interrupts(text, final, first):
+        if self._interrupts(text, final, first, read):
             self._interrupt(now)
             return True
         return False
@@ -300,11 +309,13 @@ class Conversation:
         same = second is not first and self._plain(second.text) == self._plain(first.text)
         return replace(first, confidence=1.0) if same else first
 
-    def _interrupts(self, text: str, final: bool, first: Transcript | None) -> bool:
-        read = (first.confidence, first.text) if first else ()
+    def _interrupts(self, text: str, final: bool, first: Transcript | None, read: bool = True) -> bool:
+        facts = (first.confidence, first.text) if first else (0.0, "")
         # What came to nothing (a word of the television) must not hide the "stop" behind it.
         since = " ".join(text.split()[self._pause.dismissed or 0 :])
-        return any(self._rules.interrupts(words, final, *read) for words in dict.fromkeys((text, since)) if words)
+        return any(
+            self._rules.interrupts(words, final, *facts, read=read) for words in dict.fromkeys((text, since)) if words
+        )
 
     def _outlasted(self, record: TurnRecord, words: str, first: Transcript) -> bool:
         """True if these words merely outlasted the answer: its echo, or what had come to nothing and nothing new."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from edgevoice.asr import two_pass
-from edgevoice.asr.agreement import phone_distance, without_repetition
+from edgevoice.asr.agreement import hum_in, phone_distance, without_repetition
 from edgevoice.asr.recognizer import Samples, Transcript
 from edgevoice.asr.two_pass import SecondPass
 from edgevoice.asr.whisper import Reading, WhisperRecognizer
@@ -104,6 +104,19 @@ def test_a_surer_first_pass_is_kept_where_the_two_differ() -> None:
 def test_a_sure_reading_beats_an_unsure_first_pass() -> None:
     unsure = dataclasses.replace(FIRST, text="to china", confidence=0.3)
     assert second_pass(FixedReader("Open the window", -0.1)).refine(SECOND, unsure).text == "Open the window"
+
+
+@pytest.mark.parametrize(
+    ("read", "hum"), [("HN, HN.", "hm hm"), ("Hmm.", "hm"), ("Mm-hmm.", "hm hm"), ("Uh-huh.", "uh huh")]
+)
+def test_a_hum_is_no_words_however_sure_the_first_pass_is(read: str, hum: str) -> None:
+    words = dataclasses.replace(FIRST, text="a chen a chen", confidence=0.93)
+    assert second_pass(FixedReader(read, -1.1)).refine(SECOND, words).text == hum
+
+
+def test_a_long_utterance_is_no_hum() -> None:
+    assert second_pass(FixedReader("Hmm.", -0.9)).refine(SECOND, FIRST) is FIRST
+    assert not hum_in("Hmm, who?") and not hum_in("")
 
 
 def test_its_length_is_bounded_by_what_was_heard() -> None:

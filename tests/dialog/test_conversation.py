@@ -188,7 +188,7 @@ def test_b9_after_a_false_alarm_the_final_words_of_the_segment_still_interrupt()
 def test_b5_after_a_false_alarm_a_further_word_pauses_again_and_the_segments_record_is_dropped() -> None:
     world = falsely_alarmed()
     rules = world.conversation._rules
-    rules.interrupts = lambda *_: False  # type: ignore[method-assign]
+    rules.interrupts = lambda *_, **__: False  # type: ignore[method-assign]
     world.words("the um")
     assert world.voice.calls[-1] == "pause"
     world.time += 1.5
@@ -203,7 +203,7 @@ def test_b5_after_a_false_alarm_a_further_word_pauses_again_and_the_segments_rec
 
 def test_b5_new_words_begin_the_wait_again() -> None:
     world = World()
-    world.conversation._rules.interrupts = lambda *_: False  # type: ignore[method-assign]
+    world.conversation._rules.interrupts = lambda *_, **__: False  # type: ignore[method-assign]
     world.asks("tell me a story")
     world.audible()
     world.starts()
@@ -218,7 +218,7 @@ def test_b5_new_words_begin_the_wait_again() -> None:
 
 def test_c1_what_came_to_nothing_over_the_answer_is_not_answered_after_it() -> None:
     world = falsely_alarmed()
-    world.conversation._rules.interrupts = lambda text, *_: len(text.split()) > 2  # type: ignore[method-assign]
+    world.conversation._rules.interrupts = lambda text, *_, **__: len(text.split()) > 2  # type: ignore[method-assign]
     world.ended("The end.")
     world.heard("the")
     assert len(world.brain.asked) == 1 and world.state == "idle" and world.segment not in world.ledger._open
@@ -445,7 +445,7 @@ def test_words_too_doubtful_to_stop_for_are_no_match_and_the_voice_goes_on() -> 
     world.audible()
     world.starts()
     rules = world.conversation._rules
-    rules.interrupts = lambda *_: False  # type: ignore[method-assign]
+    rules.interrupts = lambda *_, **__: False  # type: ignore[method-assign]
     world.heard("them")
     assert "no_match" in world.events and world.state == "speaking" and not world.ledger.stale(generation)
 

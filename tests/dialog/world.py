@@ -64,7 +64,9 @@ class FakeBrain:
 class TwoWords:
     """Two words interrupt; one real word pauses; a back-channel does neither."""
 
-    def interrupts(self, text: str, final: bool, confidence: float = 0.0, first_pass: str = "") -> bool:
+    def interrupts(
+        self, text: str, final: bool, confidence: float = 0.0, first_pass: str = "", read: bool = True
+    ) -> bool:
         return text not in BACKCHANNELS and (final or len(text.split()) >= 2 or text == "stop")
 
     def own(self, text: str) -> str:

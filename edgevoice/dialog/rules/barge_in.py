@@ -31,7 +31,9 @@ STOP_WORDS: dict[str, tuple[str, ...]] = {
 CONFIDENT = 0.8
 """Confidence from which a single word may interrupt."""
 WEIGHTY = 8
-"""Letters that words must have together to interrupt while they are still coming: a hum is read as "in" or "a her"."""
+"""Letters that words must have together to interrupt: a hum is read as "in" or "a her"."""
+UNREAD_WORDS, UNREAD_WEIGHTY = 4, 16
+"""Words, and letters, that interrupt before they have been read as a whole: "hm, hm" comes as "chan a chen" first."""
 WEIGHTY_AT_END = 4
 """Letters that are enough once the utterance is over and was recognised with confidence."""
 
@@ -49,10 +51,11 @@ MANY_WITHIN_S = 1.6
 class BargeInRule:
     """Words interrupt, sounds do not.
 
-    The voice stops when what is heard holds at least `min_words` words of some weight besides leading back-channels; or
-    a stop word at its beginning; or, once the utterance is over, a single longer word that was recognised with
-    confidence. The rule itself takes no time: the decision falls with the partial that brings the deciding word; only words
-    that may be a hum wait until they are read, and count if they are surely words.
+    The voice *falls silent* at the first word that is no back-channel (`pauses`): nobody has to wait for the decision. The
+    answer is *lost* when what is heard holds at least `min_words` words of some weight besides leading back-channels and
+    has been read as a whole (at the first short silence), or twice as many while they are still coming; or a stop word at
+    its beginning; or, once the utterance is over, a single longer word that was recognised with confidence. Words that may
+    be a hum count only if they are surely words.
     """
 
     def __init__(
@@ -67,11 +70,13 @@ class BargeInRule:
         self._backchannels = backchannels
         self.min_words = min_words
 
-    def interrupts(self, text: str, final: bool = False, confidence: float = 0.0, first_pass: str = "") -> bool:
+    def interrupts(
+        self, text: str, final: bool = False, confidence: float = 0.0, first_pass: str = "", read: bool = True
+    ) -> bool:
         """True if `text` (all that was heard so far over the answer, echo removed) is meant to stop it.
 
         `confidence` in [0, 1] of the first pass, 0 while the words are still coming; `first_pass`: its words, if a second
-        pass made `text` of them.
+        pass made `text` of them; `read`: these are the words of all that was said so far, confirmed as far as they can be.
         """
         words = self._backchannels.content(text)
         if not words or (confidence < SURE and (_hummed(words) or _hummed(words_of(first_pass)))):
@@ -81,6 +86,8 @@ class BargeInRule:
         letters = sum(map(len, words))
         if final and confidence >= CONFIDENT:
             return letters >= WEIGHTY_AT_END
+        if not (read or final):
+            return len(words) >= max(UNREAD_WORDS, self.min_words) and letters >= UNREAD_WEIGHTY
         return len(words) >= self.min_words and letters >= WEIGHTY
 
     def pauses(self, text: str, phones: int = 0, heard_s: float = 0.0) -> bool:

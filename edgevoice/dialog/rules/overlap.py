@@ -30,12 +30,14 @@ class OverlapRules:
         self.backchannels = BackchannelFilter(language, settings.backchannels)
         self.barge_in = BargeInRule(self.backchannels, settings.interrupt_words, language, settings.stop_words)
 
-    def interrupts(self, text: str, final: bool, confidence: float = 0.0, first_pass: str = "") -> bool:
+    def interrupts(
+        self, text: str, final: bool, confidence: float = 0.0, first_pass: str = "", read: bool = True
+    ) -> bool:
         """True if these words are meant to stop the answer.
 
-        `confidence` in [0, 1] and `first_pass`, the first pass's words, of words that were read at a pause or at the end.
+        `confidence` in [0, 1] and `first_pass`, the first pass's words, of words that were `read` at a pause or at the end.
         """
-        return self.barge_in.interrupts(self.own(text), final, confidence, first_pass)
+        return self.barge_in.interrupts(self.own(text), final, confidence, first_pass, read)
 
     def pauses(self, text: str, phones: int = 0, heard_s: float = 0.0) -> bool:
         """True if the voice should fall silent until it is clear; `phones`: sounds of speech in the first `heard_s`."""

@@ -69,6 +69,23 @@ def test_b5_a_hum_that_was_read_as_words_does_not_interrupt(read: str, first_pas
     assert rule.pauses(read), "the voice waits until it is clear"
 
 
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("chan a chen", False),
+        ("i am chen a chan", False),
+        ("what do you", False),
+        ("what do you think of my", True),
+        ("stop", True),
+        ("hold on", True),
+    ],
+)
+def test_b5_few_words_that_were_not_read_yet_only_silence_the_voice(text: str, stops: bool) -> None:
+    rule = BargeInRule(BackchannelFilter())
+    assert rule.interrupts(text, read=False) is stops
+    assert rule.pauses(text), "nobody talks against the voice while it is found out"
+
+
 def test_b4_one_doubtful_word_does_not_interrupt() -> None:
     rule = BargeInRule(BackchannelFilter())
     assert not rule.interrupts("tomorrow", final=True, confidence=0.4)
