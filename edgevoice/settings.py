@@ -55,13 +55,13 @@ class EndpointSettings:
     """Milliseconds of silence after which the last speculative answer of a turn may be begun: short pauses do not use
     it up."""
     min_silence_ms: int = 200
-    """Milliseconds of silence that end the turn when the words look complete."""
+    """Milliseconds of silence that end the turn when it sounds and looks complete."""
     max_silence_ms: int = 800
-    """Milliseconds of silence that end the turn however the words look."""
-    complete_above: float = 0.6
-    """Completeness in [0, 1] above which the words count as complete."""
-    incomplete_below: float = 0.2
-    """Completeness below which they count as incomplete; between the two the silence that is needed falls evenly."""
+    """Milliseconds of silence that end the turn in any case."""
+    complete_above: float = 0.9
+    """Probability in [0, 1] that the turn is over, judged by sound and words, from which the least silence is enough."""
+    incomplete_below: float = 0.6
+    """Probability below which the most is waited for; between the two the silence that is needed falls evenly."""
     no_new_words_s: float = 1.6
     """Seconds of sound without a sound of speech that end the turn although the detector hears something; 0: never."""
     max_speech_s: float = 25.0

@@ -22,7 +22,10 @@ from edgevoice.asr.graph import Progress, WordGraph, open_graph
 from edgevoice.asr.lexicon import PHONES
 from edgevoice.asr.progress import BuildProgress
 from edgevoice.asr.recognizer import SAMPLE_RATE, Partial, Samples, Transcript, Word
+from edgevoice.asr.rescoring import Rescorer
 from edgevoice.asr.search import ENCODER_FRAME_SECONDS, LogProbs, SearchOptions, WordSearch, stable_prefix
+from edgevoice.asr.spelling import CharacterLogProbs
+from edgevoice.asr.turn_end import Frames, TurnEnd
 from edgevoice.asr.vocabulary import all_phrases
 from edgevoice.errors import ModelDataError, SettingsError
 from edgevoice.models import onnx, store
@@ -32,6 +35,8 @@ from edgevoice.settings import AsrSettings
 log = logging.getLogger(__name__)
 
 MODEL_FILE, LANGUAGE_MODEL_FILE = "ctc.int8.onnx", "lm.arpa.gz"
+TURN_END_FILE = "turn_end.onnx"
+"""May be absent: then only the words tell whether somebody has finished."""
 MAX_FRAMES = 1500
 """Encoder frames (20 ms) for which the model has positions."""
 BLANK_PENALTY = 2.0
@@ -76,6 +81,9 @@ class CtcEncoder:
         self._cache_shape: tuple[int, int, int] = tuple(inputs["cache_k"])
         self.left = self._cache_shape[1]
         """Frames of left context."""
+        self.gives_frames = "frames" in outputs
+        self._more = [name for name in ("frames", "chars") if name in outputs]
+        self._seen: dict[str, NDArray[np.float32]] = {}
 
     def start(self) -> EncoderState:
         """The state before the first frame."""
@@ -83,24 +91,41 @@ class CtcEncoder:
 
     def step(self, features: Features, state: EncoderState) -> LogProbs:
         """Log-probabilities of one chunk of C frames; `features` is [2C + 4, 80]. The state moves on."""
-        phones, state.keys, state.values = self._run(features, state)
-        state.offset += len(phones)
-        return phones
+        phones, state.keys, state.values = self._run(features, state, ["phones", "new_cache_k", "new_cache_v"])
+        state.offset += len(phones[0])
+        return phones[0]  # type: ignore[no-any-return]
 
     def whole(self, features: Features) -> LogProbs:
-        """Log-probabilities of a whole segment, seen at once. More than `MAX_FRAMES` are cut into equal parts."""
+        """Log-probabilities of a whole segment, seen at once. More than `MAX_FRAMES` are cut into equal parts.
+
+        Leaves what else the model gives of it in `frames` and `characters`.
+        """
         frames = len(features) // 2
+        self._seen = {}
         if not frames:
             return np.zeros((0, len(PHONES) + 1), np.float32)
         parts = -(-frames // MAX_FRAMES)
         borders = [round(frames * part / parts) for part in range(parts + 1)]
         zeros = np.zeros((BEFORE, MELS), np.float32)
         padded = np.concatenate([zeros, features[: 2 * frames], zeros])
-        return np.concatenate(
-            [self._run(padded[2 * a : 2 * b + BEFORE + AFTER], self.start())[0] for a, b in pairwise(borders)]
-        )
+        seen = [
+            self._run(padded[2 * a : 2 * b + BEFORE + AFTER], self.start(), ["phones", *self._more])
+            for a, b in pairwise(borders)
+        ]
+        self._seen = {name: np.concatenate([part[i][0] for part in seen]) for i, name in enumerate(self._more, 1)}
+        return np.concatenate([phones[0] for phones, *_ in seen])
 
-    def _run(self, features: Features, state: EncoderState) -> tuple[LogProbs, Any, Any]:
+    @property
+    def frames(self) -> Frames | None:
+        """The encoder's own frames of the last `whole`, [frames, width]; None if the model does not give them."""
+        return self._seen.get("frames")
+
+    @property
+    def characters(self) -> CharacterLogProbs | None:
+        """Log-probabilities of blank and characters of the last `whole`; None if the model has no such head."""
+        return self._seen.get("chars")
+
+    def _run(self, features: Features, state: EncoderState, outputs: list[str]) -> list[Any]:
         inputs = {
             "features": features[None],
             "cache_k": state.keys,
@@ -108,8 +133,7 @@ class CtcEncoder:
             "offset": np.array([state.offset], np.int64),
             "valid": np.array([min(self.left, state.offset)], np.int64),
         }
-        phones, keys, values = self._session.run(["phones", "new_cache_k", "new_cache_v"], inputs)
-        return phones[0], keys, values
+        return list(self._session.run(outputs, inputs))
 
 
 class StreamingCtc:
@@ -134,11 +158,14 @@ class StreamingCtc:
         self._phrases = phrases
         self._model_file = model_file
         self._encoder: CtcEncoder | None = None
+        self._turn_end: TurnEnd | None = None
 
     def load(self) -> None:
         """Read the model and the word graph, which is built first if this is a new machine."""
         folder = store.find(self._settings.model, "asr")
         self._encoder = CtcEncoder(self._model_file or folder / MODEL_FILE, self._settings.threads)
+        hears_ends = self._encoder.gives_frames and (folder / TURN_END_FILE).is_file()
+        self._turn_end = TurnEnd(folder / TURN_END_FILE) if hears_ends else None
         graph = open_graph(folder / LANGUAGE_MODEL_FILE, cache_dir(), self._progress)
         phrases = all_phrases(self._settings.vocabulary) if self._phrases is None else self._phrases
         self.use_graph(add_phrases(graph, phrases))
@@ -147,7 +174,8 @@ class StreamingCtc:
         """Search in another graph from the next segment on."""
         self._search = WordSearch(graph, self._options)
         self._final_search = WordSearch(graph, self._options)
-        self._keen_search = WordSearch(graph, replace(self._options, blank_penalty=BLANK_PENALTY))
+        keen = replace(self._options, blank_penalty=BLANK_PENALTY)
+        self._keen_search, self._rescorer = WordSearch(graph, keen), Rescorer(graph, keen)
         self.tail = max(measure_tail(self._ready), LEAST_TAIL)
         """Seconds of silence put after a segment so that its last word is not cut."""
         self.reset()
@@ -200,20 +228,32 @@ class StreamingCtc:
         words = _words(self._final_search, log_probs)
         if words:
             # Where there are words at all, doubtful frames rather belong to them; in noise alone they become none.
-            words = _words(self._keen_search, log_probs) or words
+            spelled = self._ready.characters
+            rescored = self._rescorer.words(log_probs, spelled) if spelled is not None else None
+            words = rescored or _words(self._keen_search, log_probs) or words
         heard = self._samples / SAMPLE_RATE
         confidence = float(np.mean([word.confidence for word in words])) if words else 0.0
-        return Transcript(" ".join(word.text for word in words), words, confidence, heard)
+        ended = (
+            self._turn_end.probability(self.frames) if self._turn_end and words and self.frames is not None else None
+        )
+        return Transcript(" ".join(word.text for word in words), words, confidence, heard, ended=ended)
 
     def log_probs(self) -> LogProbs:
         """Phone log-probabilities of the whole segment seen at once, shape [frames, 40]."""
         tail = self._stream.tail(round(self.tail * SAMPLE_RATE))
         return self._ready.whole(np.concatenate([*self._features[1:], tail]))
 
+    @property
+    def frames(self) -> Frames | None:
+        """The encoder's frames of what the last `finish` transcribed, without the silence put behind it; None if the model
+        does not give them."""
+        frames = self._ready.frames
+        return None if frames is None else frames[: self._samples // (2 * HOP)]
+
     def close(self) -> None:
         """Release the model and the graph."""
-        self._encoder = None
-        del self._search, self._final_search, self._keen_search
+        self._encoder = self._turn_end = None
+        del self._search, self._final_search, self._keen_search, self._rescorer
 
     @property
     def _ready(self) -> CtcEncoder:

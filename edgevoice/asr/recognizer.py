@@ -55,6 +55,8 @@ class Transcript:
     heard: float = 0.0
     """Seconds of audio the transcript accounts for."""
     language: str = "en"
+    ended: float | None = None
+    """Probability in [0, 1] that the speaker has finished, judged by the sound alone; None if the recogniser cannot tell."""
 
 
 class Recognizer(Protocol):

@@ -69,33 +69,34 @@ class WordSearch:
         found, path = self._decoder.get_best_path(use_final_probs=final)
         if not found:
             return ()
-        return self._read(path, np.concatenate(self._evidence))
+        return read_path(path, np.concatenate(self._evidence), self._graph.words)
 
-    def _read(self, path: Any, evidence: LogProbs) -> tuple[Word, ...]:
-        """Words with times and confidences of a linear lattice.
 
-        A word's label stands where the graph could first tell it from others, which may be after its first phones: so a
-        word begins with the first phone after the last phone that belongs to the word before it. That border is taken
-        half-way in the blanks between.
-        """
-        labels: list[tuple[int, int]] = []
-        """(word id, frame) where the label stood."""
-        phones: list[tuple[int, int, float]] = []
-        """(first frame, frame after the last, log-probability of its surest frame) of each phone."""
-        frame, previous = 0, 0
-        for phone, word in _arcs_of(path):
-            if word:
-                labels.append((word, frame))
-            if phone > 1:
-                score = float(evidence[frame, phone - 1])
-                if phone == previous:
-                    begin, _, best = phones[-1]
-                    phones[-1] = (begin, frame + 1, max(best, score))
-                else:
-                    phones.append((frame, frame + 1, score))
-            frame += phone > 0
-            previous = phone
-        return _words(self._graph.words, labels, phones)
+def read_path(path: Any, evidence: LogProbs, vocabulary: tuple[str, ...]) -> tuple[Word, ...]:
+    """Words with times and confidences of a linear path (input labels phones + 1, output labels words).
+
+    A word's label stands where the graph could first tell it from others, which may be after its first phones: so a
+    word begins with the first phone after the last phone that belongs to the word before it. That border is taken
+    half-way in the blanks between.
+    """
+    labels: list[tuple[int, int]] = []
+    """(word id, frame) where the label stood."""
+    phones: list[tuple[int, int, float]] = []
+    """(first frame, frame after the last, log-probability of its surest frame) of each phone."""
+    frame, previous = 0, 0
+    for phone, word in _arcs_of(path):
+        if word:
+            labels.append((word, frame))
+        if phone > 1:
+            score = float(evidence[frame, phone - 1])
+            if phone == previous:
+                begin, _, best = phones[-1]
+                phones[-1] = (begin, frame + 1, max(best, score))
+            else:
+                phones.append((frame, frame + 1, score))
+        frame += phone > 0
+        previous = phone
+    return _words(vocabulary, labels, phones)
 
 
 def _arcs_of(path: Any) -> Iterator[tuple[int, int]]:

@@ -1,8 +1,8 @@
 """`edgevoice bench endpoint`: how many utterances with inner pauses are cut off, and how late the endpoint comes.
 
 Each recording gets a pause of 0.3 to 0.7 s of its own room tone at a word border that the recogniser finds, and is then
-listened to with fixed silences of 200, 500 and 800 ms and with the words-aware rule. What the models think is known at
-once here; how long they need is what `bench latency` measures.
+listened to with fixed silences of 200, 500 and 800 ms and with the rule that asks the models: of the words, of the sound, of
+both. What the models think is known at once here; how long they need is what `bench latency` measures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from edgevoice.audio.segmenter import Segmenter
 from edgevoice.audio.vad import SpeechDetector
 from edgevoice.bench import recordings
 from edgevoice.config import replace
-from edgevoice.dialog.endpoint import Endpointer, Silence
+from edgevoice.dialog.endpoint import UNKNOWN_END, EndEvidence, Endpointer, Silence
 from edgevoice.errors import UsageError
 from edgevoice.llm.factory import build_generator
 from edgevoice.llm.generator import Generator
@@ -78,8 +78,9 @@ def run(settings: Settings, args: argparse.Namespace) -> dict[str, Any]:
             raise UsageError(
                 "bench endpoint", "no recording holds enough words", "give recordings of five words or more"
             )
-        rules: dict[str, FixedSilence | WordsAware] = {f"fixed {s * 1000:.0f} ms": FixedSilence(s) for s in FIXED_S}
-        rules["words"] = WordsAware(settings, recognizer, second, generator)
+        rules: dict[str, FixedSilence | ModelsAware] = {f"fixed {s * 1000:.0f} ms": FixedSilence(s) for s in FIXED_S}
+        for evidence in ("words", "sound", "words and sound"):
+            rules[evidence] = ModelsAware(settings, recognizer, second, generator, evidence)
         result = {name: judge(settings, rule, utterances) for name, rule in rules.items()}
     finally:
         for model in models:
@@ -147,16 +148,22 @@ class FixedSilence:
         """Does not listen to the words."""
 
 
-class WordsAware:
-    """The daemon's rule: what the language model thinks of the words decides how much silence is needed."""
+class ModelsAware:
+    """The daemon's rule, or a part of it: what the models think of words and sound decides how much silence is needed."""
 
     def __init__(
-        self, settings: Settings, recognizer: Recognizer, second: SecondPass | None, generator: Generator
+        self,
+        settings: Settings,
+        recognizer: Recognizer,
+        second: SecondPass | None,
+        generator: Generator,
+        evidence: str = "words and sound",
     ) -> None:
         self._rule, self._recognizer, self._generator = Endpointer(settings.endpoint), recognizer, generator
         self._second = second
         self._audio: list[Samples] = []
-        self._completeness: float | None = None
+        self._evidence = evidence
+        self._known = UNKNOWN_END
 
     def pause(self, silence_s: float) -> bool:
         """The silence is long enough to try an answer."""
@@ -164,7 +171,7 @@ class WordsAware:
 
     def end(self, silence_s: float, segment: int) -> bool:
         """The silence ends the segment."""
-        return self._rule.judge(silence_s, self._completeness) is Silence.END
+        return self._rule.judge(silence_s, self._known.completeness) is Silence.END
 
     def stopped(self, segment: int) -> float | None:
         """Silence alone decides here."""
@@ -174,22 +181,25 @@ class WordsAware:
         """Follow the segment as the recognise and generate stages do."""
         if isinstance(message, SpeechStarted):
             self._recognizer.reset()
-            self._completeness, self._audio = None, []
+            self._known, self._audio = UNKNOWN_END, []
         elif isinstance(message, SpeechAudio):
             self._audio.append(message.samples)
             self._recognizer.accept(message.samples)
         elif isinstance(message, SpeechResumed):
-            self._completeness = None
+            self._known = UNKNOWN_END
         elif isinstance(message, SpeechPaused) and not message.settled:
-            transcript = self._recognizer.finish()
-            if self._second is not None:
-                transcript = self._second.refine(np.concatenate(self._audio), transcript)
-            words = plain_words(transcript.text)
-            self._generator.prefill((), words)
-            self._completeness = self._generator.completeness() if words else None
+            first = transcript = self._recognizer.finish()
+            complete = None
+            if "words" in self._evidence:
+                if self._second is not None:
+                    transcript = self._second.refine(np.concatenate(self._audio), first)
+                words = plain_words(transcript.text)
+                self._generator.prefill((), words)
+                complete = self._generator.completeness() if words else None
+            self._known = EndEvidence(complete, first.ended if "sound" in self._evidence else None)
 
 
-def judge(settings: Settings, rule: FixedSilence | WordsAware, utterances: Sequence[Utterance]) -> dict[str, Any]:
+def judge(settings: Settings, rule: FixedSilence | ModelsAware, utterances: Sequence[Utterance]) -> dict[str, Any]:
     """Listen to all utterances with one rule."""
     delays = [delay for utterance in utterances if (delay := endpoint(settings, rule, utterance)) is not None]
     whole = len(delays)
@@ -200,7 +210,7 @@ def judge(settings: Settings, rule: FixedSilence | WordsAware, utterances: Seque
     }
 
 
-def endpoint(settings: Settings, rule: FixedSilence | WordsAware, utterance: Utterance) -> float | None:
+def endpoint(settings: Settings, rule: FixedSilence | ModelsAware, utterance: Utterance) -> float | None:
     """Seconds from the end of the last word to the endpoint; None if the utterance was cut."""
     segmenter = Segmenter(settings.vad, settings.endpoint, SpeechDetector(settings.vad), rule)
     block = SAMPLE_RATE * settings.audio.block_ms // 1000

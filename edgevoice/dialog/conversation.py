@@ -173,7 +173,7 @@ class Conversation:
         """The speaker goes on: the speculative answer is withdrawn."""
         if segment != self._segment or not self._go(Event.RESUME):
             return
-        self._ledger.forget_completeness(segment)
+        self._ledger.forget_end(segment)
         if self._attempt:
             self._ledger.withdraw()
             self._attempt = None
@@ -183,6 +183,7 @@ class Conversation:
         if message.segment != self._segment:
             return
         record, words = self._ledger.record(message.segment), self._plain(message.transcript.text)
+        self._ledger.note_end(message.segment, sound=message.first_pass.ended)
         if self.state is State.LISTENING and words and self._outlasted(record, words, message.first_pass):
             if message.final:
                 self._nothing(message.segment, "no_match")

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from edgevoice.dialog.endpoint import UNKNOWN_END, EndEvidence
+
 KEPT_TURNS = 256
 """Finished turns that are kept for statistics; older ones are forgotten."""
 
@@ -110,7 +112,7 @@ class TurnLedger:
         self._generation = 0
         self._open: OrderedDict[int, TurnRecord] = OrderedDict()
         self._by_generation: OrderedDict[int, TurnRecord] = OrderedDict()
-        self._completeness: dict[int, tuple[str, float]] = {}
+        self._ends: dict[int, EndEvidence] = {}
         self._words_until: tuple[int, float, float] = (-1, 0.0, 0.0)
 
     @property
@@ -186,7 +188,7 @@ class TurnLedger:
             record.closed = True
             record.attempts.get(record.generation, record.times).setdefault(Point.END, moment)
             self._open.pop(record.segment, None)
-            self._completeness.pop(record.segment, None)
+            self._ends.pop(record.segment, None)
             self.finished.append(record)
         if self.on_closed:
             self.on_closed(record)
@@ -195,22 +197,26 @@ class TurnLedger:
         """Forget a segment that became no turn (a cough, silence)."""
         with self._lock:
             self._open.pop(segment, None)
-            self._completeness.pop(segment, None)
+            self._ends.pop(segment, None)
 
-    def note_completeness(self, segment: int, words: str, probability: float) -> None:
-        """The language model thinks that `words` end an utterance with this probability in [0, 1]."""
+    def note_end(self, segment: int, *, words: float | None = None, sound: float | None = None) -> None:
+        """The language model thinks that the words are complete, or the recogniser that it sounds like an end, with this
+        probability in [0, 1]. None says nothing."""
         with self._lock:
             if segment in self._open:
-                self._completeness[segment] = (words, probability)
+                known = self._ends.get(segment, UNKNOWN_END)
+                self._ends[segment] = EndEvidence(
+                    known.words if words is None else words, known.sound if sound is None else sound
+                )
 
-    def completeness(self, segment: int) -> tuple[str, float] | None:
-        """The latest (words, probability) of `segment`, or None while unknown."""
-        return self._completeness.get(segment)
+    def end_evidence(self, segment: int) -> EndEvidence:
+        """What is known about whether `segment` is over."""
+        return self._ends.get(segment, UNKNOWN_END)
 
-    def forget_completeness(self, segment: int) -> None:
+    def forget_end(self, segment: int) -> None:
         """Speech went on: what was known about its end is void."""
         with self._lock:
-            self._completeness.pop(segment, None)
+            self._ends.pop(segment, None)
 
     def note_words_end(self, segment: int, ended: float, heard: float) -> None:
         """Of the `heard` seconds of `segment` that were recognised so far, the last sound of speech ended at `ended`."""

@@ -36,7 +36,7 @@ class Questions:
 
 
 class WordsAwareSilence:
-    """What a silence means, given what the language model thinks of the words so far."""
+    """What a silence means, given what the models think of the words and the sound so far."""
 
     def __init__(self, endpointer: Endpointer, ledger: TurnLedger, no_new_words: NoNewWords) -> None:
         self._endpointer, self._ledger, self._no_new_words = endpointer, ledger, no_new_words
@@ -47,8 +47,7 @@ class WordsAwareSilence:
 
     def end(self, silence_s: float, segment: int) -> bool:
         """The silence ends the segment."""
-        known = self._ledger.completeness(segment)
-        return self._endpointer.judge(silence_s, known[1] if known else None) is Silence.END
+        return self._endpointer.judge(silence_s, self._ledger.end_evidence(segment).completeness) is Silence.END
 
     def stopped(self, segment: int) -> float | None:
         """Seconds into the segment at which its last words ended, if the sound that goes on has brought no others."""

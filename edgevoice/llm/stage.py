@@ -130,9 +130,7 @@ class GenerateStage(Stage[Request]):
             self._threaded.set_threads(self.threads())
 
     def _judge_end(self, ask: Ask, probability: float | None) -> None:
-        self._ledger.note_completeness(
-            ask.segment, ask.words, self.generator.completeness() if probability is None else probability
-        )
+        self._ledger.note_end(ask.segment, words=self.generator.completeness() if probability is None else probability)
 
     def _put(self, text: AnswerText) -> bool:
         """Hand on a piece; waits while the voice is too far behind. False once nobody wants the answer."""

@@ -4,6 +4,9 @@ Each text file (normalised sentences, one a line) becomes a Kneser-Ney trigram (
 with a bigram of written English counted on the web (package `wordsegment`: a selection of Google's trillion-word counts)
 over unigrams of `wordfreq`; mixing weights come from expectation maximisation on `--held-out` sentences. The mixture is
 pruned by relative entropy (Stolcke, 1998; kaldingram). Needs the extra `train`.
+
+`python -m scripts.asr.language_model OUT.arpa.gz --base IN.arpa.gz --codes 0.04` only adds to a finished model what people
+dictate (`codes.py`: digits, spelled words, times), as so large a share of all that is said.
 """
 
 from __future__ import annotations
@@ -22,10 +25,14 @@ from pathlib import Path
 import wordfreq
 import wordsegment
 
+from edgevoice.asr.arpa import open_arpa
 from edgevoice.asr.lexicon import known
+from scripts.asr.codes import codes
 
 Ngram = tuple[str, ...]
 START, END = "<s>", "</s>"
+CODES = 60_000
+"""Made sentences of dictated digits, letters and times."""
 
 
 @dataclass
@@ -51,7 +58,9 @@ class BackoffModel:
 def read_arpa(path: Path) -> BackoffModel:
     """Read an ARPA file (log10) into natural logarithms."""
     model = BackoffModel()
-    for line in path.open():
+    with open_arpa(path) as file:
+        lines = list(file)
+    for line in lines:
         cells = line.rstrip("\n").split("\t")
         if len(cells) < 2:
             continue
@@ -192,30 +201,43 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--text", type=Path, nargs="+", required=True, help="sentences, one a line; one model per file")
-    parser.add_argument(
-        "--vocabulary", type=Path, required=True, help="words, one a line; those CMUdict lacks are left out"
-    )
-    parser.add_argument("--held-out", type=Path, nargs="+", required=True, help="sentences to set the weights by")
+    parser.add_argument("--text", type=Path, nargs="+", default=[], help="sentences, one a line; one model per file")
+    parser.add_argument("--vocabulary", type=Path, help="words, one a line; those CMUdict lacks are left out")
+    parser.add_argument("--held-out", type=Path, nargs="+", default=[], help="sentences to set the weights by")
+    parser.add_argument("--base", type=Path, help="a finished model, in the place of the three before")
+    parser.add_argument("--codes", type=float, default=0.0, help="share of dictated digits, letters, times (0 to 1)")
     parser.add_argument("--order", type=int, default=3)
     parser.add_argument("--threshold", type=float, default=1e-8)
     args = parser.parse_args()
+    if args.base:
+        model = read_arpa(args.base)
+    elif args.text and args.vocabulary and args.held_out:
+        model = mixed_from(args.text, args.vocabulary, args.held_out, args.order)
+    else:
+        parser.error("give --base, or --text, --vocabulary and --held-out")
+    if args.codes:
+        vocabulary = {ngram[0] for ngram in model.logp if len(ngram) == 1}
+        model = mixture([model, kneser_ney(codes(CODES), vocabulary, 2)], [1 - args.codes, args.codes])
+    prune(model, args.threshold, args.out)
+    print(args.out, args.out.stat().st_size // 1000, "kB")
 
-    vocabulary = {word for word in args.vocabulary.read_text().split() if known(word)}
-    models = [kneser_ney(text.read_text().splitlines(), vocabulary, args.order) for text in args.text]
+
+def mixed_from(texts: list[Path], words: Path, held_out: list[Path], order: int) -> BackoffModel:
+    """The mixture of a model of each text and of the web."""
+    vocabulary = {word for word in words.read_text().split() if known(word)}
+    models = [kneser_ney(text.read_text().splitlines(), vocabulary, order) for text in texts]
     models.append(web_bigram(vocabulary, end_probability=0.06))
-    samples = [events(path.read_text().splitlines(), args.order, vocabulary) for path in args.held_out]
+    samples = [events(path.read_text().splitlines(), order, vocabulary) for path in held_out]
     # Every held-out file counts the same, however long.
     least = min(map(len, samples))
     weights = mixing_weights(models, [event for sample in samples for event in sample[:least]])
-    print("weights", dict(zip([*(t.name for t in args.text), "web"], (round(w, 3) for w in weights), strict=True)))
+    print("weights", dict(zip([*(t.name for t in texts), "web"], (round(w, 3) for w in weights), strict=True)))
     mixed = mixture(models, weights)
-    for path, sample in zip(args.held_out, samples, strict=True):
+    for path, sample in zip(held_out, samples, strict=True):
         print(
             f"{path.name}: perplexity {perplexity(mixed, sample):.0f}, alone {[round(perplexity(m, sample)) for m in models]}"
         )
-    prune(mixed, args.threshold, args.out)
-    print(args.out, args.out.stat().st_size // 1000, "kB")
+    return mixed
 
 
 if __name__ == "__main__":

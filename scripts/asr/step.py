@@ -8,6 +8,7 @@ A call takes one chunk of C frames (20 ms each); C may change from call to call.
          valid     int64 [1]   min(left, offset): how much of the cache may be looked at
     out  phones    float32 [1, C, 40]   log-probabilities, class 0 is blank
          characters  float32 [1, C, 29]   (named `chars` in the file)
+         frames    float32 [1, C, 384]   the encoder's own frames, before the new layers
          new_cache_k, new_cache_v
 
 With C = the whole segment, offset = valid = 0 the same file gives the un-chunked pass.
