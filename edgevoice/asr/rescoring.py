@@ -9,6 +9,7 @@ CTC/Attention Architecture", 2017); the phone and character pair is ours.
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,9 @@ from edgevoice.asr.spelling import CharacterLogProbs, spelling_costs
 
 log = logging.getLogger(__name__)
 
+_ARC = re.compile(r"^(\d+ +\d+ +)\d+ +(\d+)", re.MULTILINE)
+"""Source and target, label in, label out."""
+
 
 @dataclass(frozen=True, slots=True)
 class RescoringOptions:
@@ -30,9 +34,11 @@ class RescoringOptions:
 
     spelling_weight: float = 0.5
     """Weight of the character head's log-probability."""
-    acoustic_share: float = 0.7
+    acoustic_share: float = 0.6
     """The phones' weight, as a part of what it is in the search alone: the spelling says part of it again."""
-    lattice_beam: float = 6.0
+    beam: float = 9.0
+    """How wide to search: narrower than the search alone, whose words it only has to come near to."""
+    lattice_beam: float = 5.0
     """Readings this much worse than the best (in negative natural log-probability) are not looked at."""
     readings: int = 50
     """Most readings that are scored again."""
@@ -49,39 +55,42 @@ class Rescorer:
         self._graph, self._search = graph, search
         self._options = options or RescoringOptions()
         self._config = kaldi_decoder.LatticeSimpleDecoderConfig(
-            beam=search.beam, lattice_beam=self._options.lattice_beam
+            beam=self._options.beam, lattice_beam=self._options.lattice_beam
         )
 
     def words(self, phones: LogProbs, characters: CharacterLogProbs) -> tuple[Word, ...] | None:
         """The best words with their times; None if the lattice is no use (empty, or too big to be speech)."""
-        arcs = self._lattice(phones)
-        readings = self._readings(arcs) if arcs else {}
+        lattice = self._lattice(phones)
+        readings = self._readings(lattice) if lattice else {}
         if not readings:
             return None
         texts = [" ".join(self._graph.words[word] for word in reading) for reading in readings]
         costs = np.array(list(readings.values())) + self._options.spelling_weight * spelling_costs(characters, texts)
         best = list(readings)[int(np.argmin(costs))]
-        return read_path(_aligned(arcs, best), phones, self._graph.words)
+        return read_path(_aligned(lattice, best), phones, self._graph.words)
 
-    def _lattice(self, phones: LogProbs) -> list[_Arc]:
+    def _lattice(self, phones: LogProbs) -> str:
+        """All likely paths, phones in and words out, in OpenFst's text format; empty if there is none."""
         scale = self._search.acoustic_scale * self._options.acoustic_share
         scaled = np.ascontiguousarray(phones * scale, np.float32)
         scaled[:, 0] -= self._search.blank_penalty * scale
         decoder = kaldi_decoder.LatticeSimpleDecoder(self._graph.fst, self._config)
         if not decoder.decode(kaldi_decoder.DecodableCtc(scaled, 0)):
-            return []
+            return ""
         found, lattice = decoder.get_raw_lattice(True)
         if not found:
-            return []
-        lines = lattice.to_str(show_weight_one=True).splitlines()
-        if len(lines) > self._options.most_arcs:
-            log.debug("a lattice of %d arcs is left alone", len(lines))
-            return []
-        return [_arc(line.split()) for line in lines]
+            return ""
+        # Kaldi keeps the costs of graph and sound apart: here they are one.
+        kaldifst.scale_lattice([[1.0, 1.0], [0.0, 0.0]], lattice)
+        text = str(lattice.to_str(show_weight_one=True))
+        if text.count("\n") > self._options.most_arcs:
+            log.debug("a lattice of %d arcs is left alone", text.count("\n"))
+            return ""
+        return text.replace(",0\n", "\n")
 
-    def _readings(self, arcs: list[_Arc]) -> dict[tuple[int, ...], float]:
+    def _readings(self, lattice: str) -> dict[tuple[int, ...], float]:
         """Word ids -> cost of the best way to say them, the likeliest readings only; without the empty one."""
-        words = kaldifst.compile("\n".join(arc.text(arc.word, arc.word) for arc in arcs))
+        words = kaldifst.compile(_ARC.sub(r"\1\2 \2", lattice))
         try:
             cut_short = kaldifst.determinize_star(words, max_states=self._options.most_states)
         except RuntimeError as error:  # kaldifst has no exception of its own
@@ -103,37 +112,10 @@ class Rescorer:
         return readings
 
 
-@dataclass(frozen=True, slots=True)
-class _Arc:
-    """An arc of the raw lattice, or (`target` empty) a final state."""
-
-    source: str
-    target: str
-    phone: str
-    word: str
-    cost: float
-
-    def text(self, label_in: str, label_out: str) -> str:
-        """In OpenFst's text format with other labels."""
-        return (
-            f"{self.source} {self.target} {label_in} {label_out} {self.cost}"
-            if self.target
-            else f"{self.source} {self.cost}"
-        )
-
-
-def _arc(fields: list[str]) -> _Arc:
-    final = len(fields) < 4
-    weight = fields[-1] if len(fields) in (2, 5) else "0,0"
-    graph, acoustic, *_ = weight.split(",")
-    cost = float(graph) + float(acoustic)
-    return _Arc(fields[0], "", "", "", cost) if final else _Arc(fields[0], fields[1], fields[2], fields[3], cost)
-
-
-def _aligned(arcs: list[_Arc], reading: tuple[int, ...]) -> Any:
+def _aligned(lattice: str, reading: tuple[int, ...]) -> Any:
     """The best path of the lattice that says exactly these words."""
-    lattice = kaldifst.compile("\n".join(arc.text(arc.phone, arc.word) for arc in arcs))
+    paths = kaldifst.compile(lattice)
     rows = [f"{index} {index + 1} {word} {word} 0" for index, word in enumerate(reading)]
     said = kaldifst.compile("\n".join([*rows, f"{len(reading)} 0"]))
-    kaldifst.arcsort(lattice, "olabel")
-    return kaldifst.shortest_path(kaldifst.compose(lattice, said))
+    kaldifst.arcsort(paths, "olabel")
+    return kaldifst.shortest_path(kaldifst.compose(paths, said))
