@@ -71,6 +71,8 @@ class Rescorer:
 
     def _lattice(self, phones: LogProbs) -> str:
         """All likely paths, phones in and words out, in OpenFst's text format; empty if there is none."""
+        if not len(phones):
+            return ""
         scale = self._search.acoustic_scale * self._options.acoustic_share
         scaled = np.ascontiguousarray(phones * scale, np.float32)
         scaled[:, 0] -= self._search.blank_penalty * scale

@@ -32,7 +32,8 @@ def spelling_costs(log_probs: CharacterLogProbs, texts: Sequence[str]) -> NDArra
     # From one character to the next without a blank, unless they are the same.
     skips = np.zeros(labels.shape)
     skips[:, 2:] = (labels[:, 2:] != 0) & (labels[:, 2:] != labels[:, :-2])
-    # Two columns of zeros in front stand for the states before the first.
+    skips[:, 1:2] = 1.0
+    # Of two columns in front the second stands for the beginning: the first frame is a blank or the first character.
     forward = np.zeros((len(texts), states + 2))
     forward[:, 1] = 1.0
     costs = np.zeros(len(texts))
@@ -43,7 +44,7 @@ def spelling_costs(log_probs: CharacterLogProbs, texts: Sequence[str]) -> NDArra
             costs -= np.log(scale)
             forward[:, 2:] = new / np.maximum(scale, np.finfo(float).tiny)[:, None]
             forward[:, 1] = 0.0
-        ends = np.array([2 * len(ids) for ids in spelled])
+        ends = np.array([2 * len(ids) for ids in spelled], np.intp)
         rows = np.arange(len(texts))
         last_blank, last_character = forward[rows, ends + 2], forward[rows, ends + 1]
         return np.asarray(costs - np.log(last_blank + last_character))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgevoice.dialog.endpoint import Endpointer, Silence
+from edgevoice.dialog.endpoint import EndEvidence, Endpointer, Silence
 from edgevoice.dialog.heard import HeardTracker
 from edgevoice.dialog.ledger import Point, TurnLedger
 from edgevoice.dialog.states import TRANSITIONS, Event, State, mermaid
@@ -43,6 +43,39 @@ def test_more_complete_words_never_wait_longer(one: float, other: float) -> None
     rule = Endpointer(SETTINGS)
     low, high = sorted((one, other))
     assert 0.2 <= rule.needed_s(high) <= rule.needed_s(low) <= 0.8
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_the_likelier_the_end_sounds_and_reads_the_likelier_it_is(one: float, other: float, fixed: float) -> None:
+    low, high = sorted((one, other))
+
+    def judged(sound: float | None, words: float | None) -> float:
+        found = EndEvidence(words, sound).completeness
+        assert found is not None and 0 <= found <= 1
+        return found
+
+    assert judged(low, fixed) <= judged(high, fixed)
+    assert judged(fixed, low) <= judged(fixed, high)
+    assert judged(low, None) <= judged(high, None) and judged(None, low) <= judged(None, high)
+
+
+def test_nothing_known_is_no_evidence_and_the_sound_weighs_more_than_the_words() -> None:
+    assert EndEvidence().completeness is None
+    broken_off, finished = EndEvidence(words=0.9, sound=0.02), EndEvidence(words=0.02, sound=0.98)
+    assert broken_off.completeness < 0.3 and finished.completeness > 0.85  # type: ignore[operator]
+
+
+def test_what_is_known_of_an_end_is_void_when_speech_goes_on() -> None:
+    ledger = TurnLedger()
+    ledger.note_end(7, sound=0.9)
+    assert ledger.end_evidence(7) == EndEvidence(), "no such turn is open"
+    ledger.record(7)
+    ledger.note_end(7, sound=0.9)
+    ledger.note_end(7, words=0.4)
+    ledger.note_end(7)
+    assert ledger.end_evidence(7) == EndEvidence(0.4, 0.9)
+    ledger.forget_end(7)
+    assert ledger.end_evidence(7) == EndEvidence()
 
 
 def test_b7_heard_text_follows_the_word_times() -> None:
