@@ -145,6 +145,8 @@ class SegmentHeard:
     """Share of samples at full scale."""
     settled: bool = False
     """The silence after it has grown so long that speech has probably ended."""
+    doubted: bool = False
+    """The second pass has read something else there, which did not count: the words are the first pass's alone."""
     tentative: bool = False
     """The second pass is still to read it: an answer may be begun, and is dropped if the words come out otherwise."""
 

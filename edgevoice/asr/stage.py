@@ -133,9 +133,11 @@ class RecogniseStage(Stage[Speech]):
                 self._tell(WordsHeard(segment, heard, now))
                 self._tell(SegmentHeard(segment, attempt, first, first, speech_end, False, now, tentative=True))
             best = self.second.refine(self._sound(), first)
+        doubted = best is first and self.second is not None and self._read_again and self.second.doubted
         if doubtful and best is first:
             best = Transcript("", heard=first.heard)
-        return SegmentHeard(segment, attempt, first, best, speech_end, final=False, ready=time.monotonic())
+        now = time.monotonic()
+        return SegmentHeard(segment, attempt, first, best, speech_end, final=False, ready=now, doubted=doubted)
 
     def _sound(self) -> Samples:
         """All of the segment so far."""

@@ -50,6 +50,8 @@ class SecondPass:
         self._pool: Pool | None = None
         self._foreign: Future[Transcript | None] | None = None
         """The identifier's work on the last segment."""
+        self.doubted = False
+        """The last segment was read, and not as the first pass did; but that reading did not count."""
         self._cost = 0.0
         """Measured seconds of work per second of sound (one more second is added for what every segment costs)."""
 
@@ -87,6 +89,7 @@ class SecondPass:
         In noise (estimated ratio below `asr.noisy_below_db`) the second pass, which heard far more noise in its training, may
         take twice its budget.
         """
+        self.doubted = False
         if not first.text:
             return first
         foreign = self._begin_identifying(samples)
@@ -119,6 +122,7 @@ class SecondPass:
         # The first pass, whose lexicon has no hums, must read one as words ("a chen a chen").
         hum = hum_in(text) if len(first.text.split()) <= WORDS_OF_A_HUM else ""
         if not reading.is_speech or not (hum or _trusted(text, confidence, first)):
+            self.doubted = True
             return first
         text = hum or text
         return Transcript(text, (), confidence, first.heard, self._reader.language)

@@ -32,6 +32,8 @@ from edgevoice.settings import DialogSettings, EndpointSettings
 
 log = logging.getLogger(__name__)
 
+DOUBTED = 0.4
+"""What is left of the first pass's confidence over the answer when the second pass has read something else."""
 MISSED_EVERY_S = 60.0
 """Seconds between two spoken notes that sound was lost."""
 
@@ -305,8 +307,10 @@ class Conversation:
         return False
 
     def _confirmed(self, message: SegmentHeard) -> Transcript:
-        """The first pass's transcript; beyond doubt if the second pass has read the same words."""
+        """The first pass's transcript: beyond doubt if the second pass has read the same words, doubtful if others."""
         first, second = message.first_pass, message.transcript
+        if message.doubted:
+            return replace(first, confidence=first.confidence * DOUBTED)
         same = second is not first and self._plain(second.text) == self._plain(first.text)
         return replace(first, confidence=1.0) if same else first
 

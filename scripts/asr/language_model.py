@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import math
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,8 @@ from scripts.asr.codes import codes
 
 Ngram = tuple[str, ...]
 START, END = "<s>", "</s>"
+NEVER = -99.0
+"""The logarithm that ARPA files give to what is never said."""
 CODES = 60_000
 """Made sentences of dictated digits, letters and times."""
 
@@ -71,8 +74,8 @@ def read_arpa(path: Path) -> BackoffModel:
     return model
 
 
-def write_arpa(model: BackoffModel, path: Path) -> None:
-    """Write an ARPA file (log10)."""
+def write_arpa(model: BackoffModel, path: Path, counted_start: bool = False) -> None:
+    """Write an ARPA file (log10); with `counted_start` the start of a sentence has its probability in `model`."""
     orders: dict[int, list[Ngram]] = defaultdict(list)
     for ngram in model.logp:
         orders[len(ngram)].append(ngram)
@@ -81,7 +84,7 @@ def write_arpa(model: BackoffModel, path: Path) -> None:
         for n in sorted(orders):
             file.write(f"\n\\{n}-grams:\n")
             for ngram in sorted(orders[n]):
-                logp = -99.0 if ngram == (START,) else model.logp[ngram] / math.log(10)
+                logp = NEVER if ngram == (START,) and not counted_start else model.logp[ngram] / math.log(10)
                 weight = model.backoff.get(ngram)
                 tail = "" if weight is None else f"\t{weight / math.log(10):.5f}"
                 file.write(f"{logp:.5f}\t{' '.join(ngram)}{tail}\n")
@@ -191,9 +194,12 @@ def prune(model: BackoffModel, threshold: float, out: Path) -> None:
     """Prune by relative entropy and write, gzip if the name says so."""
     with tempfile.TemporaryDirectory() as folder:
         whole, pruned = Path(folder) / "whole", Path(folder) / "pruned"
-        write_arpa(model, whole)
+        # The loss of an n-gram is weighed by how often its context comes. A start that is never said would lose them all,
+        # so it comes as often as an end until that is done.
+        start = BackoffModel(model.logp | {(START,): model.logp[(END,)]}, model.backoff)
+        write_arpa(start, whole, counted_start=True)
         kaldingram("prune", "--threshold", str(threshold), "--lm", str(whole), "--write-lm", str(pruned))
-        data = pruned.read_bytes()
+        data = re.sub(rb"(?m)^\S+(?=\t<s>(\t|$))", str(NEVER).encode(), pruned.read_bytes(), count=1)
     out.write_bytes(gzip.compress(data, 9, mtime=0) if out.suffix == ".gz" else data)
 
 

@@ -58,6 +58,8 @@ class HearsOneWord(Says):
 class Confirms:
     """A second pass that reads the word, or can make nothing of it."""
 
+    doubted = False
+
     def __init__(self, reads: bool) -> None:
         self._reads = reads
 

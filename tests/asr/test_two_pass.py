@@ -114,6 +114,17 @@ def test_a_hum_is_no_words_however_sure_the_first_pass_is(read: str, hum: str) -
     assert second_pass(FixedReader(read, -1.1)).refine(SECOND, words).text == hum
 
 
+def test_what_was_read_otherwise_and_not_believed_is_doubted() -> None:
+    second = second_pass(FixedReader("Thank you for watching this video.", -0.9))
+    assert second.refine(SECOND, FIRST) is FIRST and second.doubted
+    agreed = second_pass(FixedReader())
+    agreed.refine(SECOND, FIRST)
+    assert not agreed.doubted
+    late = second_pass(FixedReader("Thank you.", -0.9, seconds=0.06), budget_ms=40)
+    late.refine(SECOND, FIRST)
+    assert late.refine(SECOND, FIRST) is FIRST and not late.doubted, "it was not read at all"
+
+
 def test_a_long_utterance_is_no_hum() -> None:
     assert second_pass(FixedReader("Hmm.", -0.9)).refine(SECOND, FIRST) is FIRST
     assert not hum_in("Hmm, who?") and not hum_in("")

@@ -30,6 +30,8 @@ STOP_WORDS: dict[str, tuple[str, ...]] = {
 """Language -> utterances that interrupt at once."""
 CONFIDENT = 0.8
 """Confidence from which a single word may interrupt."""
+DOUBTFUL = 0.4
+"""Confidence below which a few words do not: interrupting questions over the cancelled voice have 0.6 and more."""
 WEIGHTY = 8
 """Letters that words must have together to interrupt: a hum is read as "in" or "a her"."""
 UNREAD_WORDS, UNREAD_WEIGHTY = 4, 16
@@ -86,8 +88,10 @@ class BargeInRule:
         letters = sum(map(len, words))
         if final and confidence >= CONFIDENT:
             return letters >= WEIGHTY_AT_END
-        if not (read or final):
-            return len(words) >= max(UNREAD_WORDS, self.min_words) and letters >= UNREAD_WEIGHTY
+        # How sure each of many words is does not matter: no sound in a room makes four of them.
+        many = len(words) >= max(UNREAD_WORDS, self.min_words) and letters >= UNREAD_WEIGHTY
+        if many or not (read or final) or 0 < confidence < DOUBTFUL:
+            return many
         return len(words) >= self.min_words and letters >= WEIGHTY
 
     def pauses(self, text: str, phones: int = 0, heard_s: float = 0.0) -> bool:

@@ -86,6 +86,20 @@ def test_b5_few_words_that_were_not_read_yet_only_silence_the_voice(text: str, s
     assert rule.pauses(text), "nobody talks against the voice while it is found out"
 
 
+@pytest.mark.parametrize(
+    ("text", "confidence", "stops"),
+    [
+        ("events events events", 0.05, False),
+        ("events events events", 0.7, True),
+        ("a chen a chen", 0.93 * 0.4, False),
+        ("what do you think of my statue", 0.3, True),
+        ("stop", 0.3, True),
+    ],
+)
+def test_b5_a_few_doubtful_words_do_not_interrupt(text: str, confidence: float, stops: bool) -> None:
+    assert BargeInRule(BackchannelFilter()).interrupts(text, final=True, confidence=confidence) is stops
+
+
 def test_b4_one_doubtful_word_does_not_interrupt() -> None:
     rule = BargeInRule(BackchannelFilter())
     assert not rule.interrupts("tomorrow", final=True, confidence=0.4)
