@@ -210,8 +210,9 @@ class _Speaking:
         """(sound, whether it is the last piece). The first is made before anything else is begun."""
         stream, beginning, kept = self._begin(first_frames)
         made = stream.until(first_frames)
-        yield stream.sound(0, made), stream.is_complete and made == stream.frames
+        # Another thread may have a core to itself meanwhile; where there is none, `rest` is worked out when it is asked for.
         rest = self._workers.submit(lambda: self._encode(len(self._ids))) if beginning else None
+        yield stream.sound(0, made), stream.is_complete and made == stream.frames
         count = self._workers.count
         waiting: deque[tuple[Work[Floats], int]] = deque()
         planned, size = made, 2 * first_frames

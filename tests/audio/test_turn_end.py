@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,8 @@ from tests.conftest import DATA, loaded
 from tests.dialog.world import World
 
 RATE, BLOCK = 16_000, 320
+SILENCE_ALONE = EndpointSettings(min_silence_ms=800)
+"""However much it sounds like an end: a gap in the music is none."""
 
 
 class Ears:
@@ -92,7 +95,7 @@ def test_b2_music_that_passes_for_speech_does_not_keep_the_turn_open(
     recognizer: StreamingCtc, name: str, level: float
 ) -> None:
     sound, end = recording(name)
-    ears = Ears(recognizer)
+    ears = Ears(recognizer, endpoint=SILENCE_ALONE)
     ears.hear(over(sound, end, "swelling", level))
     assert ears.ends[0].reason == "no_new_words" and "no_new_words" in ears.world.events
     assert ears.ends[0].time <= end + 2.0
@@ -103,7 +106,7 @@ def test_b2_music_that_passes_for_speech_does_not_keep_the_turn_open(
 
 def test_b2_without_the_rule_the_same_music_keeps_it_open(recognizer: StreamingCtc) -> None:
     sound, end = recording("question")
-    ears = Ears(recognizer, endpoint=EndpointSettings(no_new_words_s=0.0))
+    ears = Ears(recognizer, endpoint=replace(SILENCE_ALONE, no_new_words_s=0.0))
     ears.hear(over(sound, end, "swelling", -35.0, seconds=8.0))
     assert ears.ends[0].time > end + 2.0
 
@@ -125,11 +128,30 @@ def test_b2_words_before_and_after_speech_that_is_not_understood_are_kept(recogn
     assert "of my" in ears.asked[-1] and "going to be" in ears.asked[-1], "both are asked together: no answer came yet"
 
 
+@pytest.mark.parametrize("name", ["question", "when_back"])
+def test_b2_as_set_up_music_that_sets_in_over_the_last_words_ends_the_turn_by_one_rule_or_the_other(
+    recognizer: StreamingCtc, name: str
+) -> None:
+    sound, end = recording(name)
+    ears = Ears(recognizer)
+    ears.hear(over(sound, end, "swelling", -35.0))
+    assert ears.ends[0].time <= end + 2.0 and ears.asked
+
+
+def test_a_question_that_sounds_finished_is_asked_sooner_than_silence_alone_would(recognizer: StreamingCtc) -> None:
+    sound, _ = recording("question")
+    judged, silent = Ears(recognizer), Ears(recognizer, endpoint=SILENCE_ALONE)
+    for ears in (judged, silent):
+        ears.hear(np.concatenate([sound, quiet(2.0)]))
+    assert judged.asked == silent.asked and len(judged.world.voice.released) == 1
+    assert judged.ends[0].time < silent.ends[0].time - 0.3
+
+
 def test_speech_with_long_pauses_is_not_cut_by_it(recognizer: StreamingCtc) -> None:
     """Whoever may be silent for two seconds may also take a second to be understood again."""
     sound, end = recording("question")
     cut = round(end * RATE)
-    patient = EndpointSettings(max_silence_ms=2500)
+    patient = EndpointSettings(min_silence_ms=2500, max_silence_ms=2500)
     ears = Ears(recognizer, endpoint=patient)
     ears.hear(np.concatenate([sound[:cut], quiet(1.5), sound, quiet(3.0)]))
     assert [end.reason for end in ears.ends] == ["silence"]
