@@ -255,7 +255,9 @@ def logits(net: TurnEndNet, examples: Examples) -> np.ndarray:
 
 
 def auc(scores: np.ndarray, over: np.ndarray) -> float:
-    """Area under the ROC curve."""
+    """Area under the ROC curve; not a number where one kind is missing."""
+    if over.min() == over.max():
+        return float("nan")
     order = scores.argsort().argsort() + 1
     positive = over > 0.5
     count = int(positive.sum())
