@@ -81,10 +81,14 @@ class CtcEncoder:
         self._cache_shape: tuple[int, int, int] = tuple(inputs["cache_k"])
         self.left = self._cache_shape[1]
         """Frames of left context."""
-        self.gives_frames = "frames" in outputs
         spells = outputs.get("chars", (0,))[-1] == len(CHARACTERS) + 1
-        self._more = ["frames"] * self.gives_frames + ["chars"] * spells
+        self._more = ["frames"] * ("frames" in outputs) + ["chars"] * spells
         self._seen: dict[str, NDArray[np.float32]] = {}
+
+    @property
+    def gives_frames(self) -> bool:
+        """Whether `frames` are there after a `whole`."""
+        return "frames" in self._more
 
     def start(self) -> EncoderState:
         """The state before the first frame."""
@@ -234,9 +238,8 @@ class StreamingCtc:
             words = rescored or _words(self._keen_search, log_probs) or words
         heard = self._samples / SAMPLE_RATE
         confidence = float(np.mean([word.confidence for word in words])) if words else 0.0
-        ended = (
-            self._turn_end.probability(self.frames) if self._turn_end and words and self.frames is not None else None
-        )
+        frames = self.frames if self._turn_end and words else None
+        ended = self._turn_end.probability(frames) if self._turn_end and frames is not None else None
         return Transcript(" ".join(word.text for word in words), words, confidence, heard, ended=ended)
 
     def log_probs(self) -> LogProbs:

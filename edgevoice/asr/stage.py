@@ -125,6 +125,7 @@ class RecogniseStage(Stage[Speech]):
     def _read(self, segment: int, attempt: int, speech_end: float) -> SegmentHeard:
         first = best = self.recognizer.finish()
         doubtful = len(first.words) == 1 and first.confidence < LONE_WORD_CONFIDENCE
+        doubted = False
         if self.second and self._read_again and first.text:
             if not doubtful:
                 # The language model can already answer what is probably said while the second pass reads it.
@@ -133,7 +134,7 @@ class RecogniseStage(Stage[Speech]):
                 self._tell(WordsHeard(segment, heard, now))
                 self._tell(SegmentHeard(segment, attempt, first, first, speech_end, False, now, tentative=True))
             best = self.second.refine(self._sound(), first)
-        doubted = best is first and self.second is not None and self._read_again and self.second.doubted
+            doubted = best is first and self.second.doubted
         if doubtful and best is first:
             best = Transcript("", heard=first.heard)
         now = time.monotonic()

@@ -207,7 +207,7 @@ class _Speaking:
         self._words_due = True
 
     def pieces(self, first_frames: int) -> Iterator[tuple[Floats, bool]]:
-        """(sound, whether it is the last piece). The first is made before anything else is begun."""
+        """(sound, whether it is the last piece). Before the first is made nothing but the encoding of the rest is begun."""
         stream, beginning, kept = self._begin(first_frames)
         made = stream.until(first_frames)
         # Another thread may have a core to itself meanwhile; where there is none, `rest` is worked out when it is asked for.

@@ -3,6 +3,7 @@
 Made from rules, each kind as often as the others; nothing in it comes from a recording.
 """
 
+import calendar
 import random
 import string
 from collections.abc import Iterator
@@ -10,20 +11,7 @@ from collections.abc import Iterator
 from num2words import num2words
 
 DIGITS = ("zero", "oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+MONTHS = [name.lower() for name in calendar.month_name[1:]]
 
 
 def codes(count: int, seed: int = 0) -> Iterator[str]:
@@ -53,21 +41,24 @@ def _code(chance: random.Random) -> str:
 
 def _number(chance: random.Random) -> str:
     value = chance.randint(*chance.choice(((0, 20), (20, 99), (100, 999), (1000, 9999))))
-    words = num2words(value).replace("-", " ").replace(",", "")
     ending = chance.choice(
         ("", "", "", " percent", " degrees", " dollars", " minutes", f" point {chance.choice(DIGITS)}")
     )
-    return words + ending
+    return _spoken(value) + ending
 
 
 def _time(chance: random.Random) -> str:
-    hour, minute = num2words(chance.randint(1, 12)), chance.choice((0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55))
-    minutes = "" if not minute else f" {'oh ' if minute < 10 else ''}{num2words(minute).replace('-', ' ')}"
+    hour, minute = _spoken(chance.randint(1, 12)), chance.choice((0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55))
+    minutes = "" if not minute else f" {'oh ' if minute < 10 else ''}{_spoken(minute)}"
     half = chance.choice(("", " a m", " p m", "" if minute else " o'clock"))
     return f"{hour}{minutes}{half}"
 
 
 def _date(chance: random.Random) -> str:
-    day = num2words(chance.randint(1, 31), to="ordinal").replace("-", " ")
+    day = _spoken(chance.randint(1, 31), to="ordinal")
     month = chance.choice(MONTHS)
     return f"{month} {day}" if chance.random() < 0.5 else f"the {day} of {month}"
+
+
+def _spoken(number: int, to: str = "cardinal") -> str:
+    return str(num2words(number, to=to)).replace("-", " ").replace(",", "")

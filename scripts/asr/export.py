@@ -21,7 +21,6 @@ from scripts.asr.step import INPUTS, OUTPUTS, StepModule, example_inputs
 from scripts.asr.text import CHARACTERS, PHONES
 
 LIMIT = 12_000_000
-FRAMES, ENCODER_NORM = "frames", "/norm/LayerNormalization_output_0"
 
 
 def export_float(model: Recogniser, path: Path, left: int) -> None:
@@ -33,7 +32,7 @@ def export_float(model: Recogniser, path: Path, left: int) -> None:
         str(path),
         input_names=list(INPUTS),
         output_names=list(OUTPUTS),
-        dynamic_axes={"features": {1: "2C+4"}, "phones": {1: "C"}, "chars": {1: "C"}},
+        dynamic_axes={"features": {1: "2C+4"}, "phones": {1: "C"}, "chars": {1: "C"}, "frames": {1: "C"}},
         opset_version=17,
         dynamo=False,
     )
@@ -51,26 +50,6 @@ def quantise(source: Path, target: Path, keep_float: tuple[str, ...] = ()) -> No
         nodes_to_exclude=nodes,
         extra_options={"MatMulConstBOnly": True},
     )
-
-
-def add_frames_output(path: Path) -> None:
-    """Let the file also give the encoder's own frames, before the new layers (`frames`, float32 [1, C, 384]).
-
-    What listens to *how* something was said (`edgevoice.asr.turn_end`) reads them. Nothing is computed for it.
-    """
-    model = onnx.load(path)
-    if any(output.name == FRAMES for output in model.graph.output):
-        return
-    for node in model.graph.node:
-        for index, name in enumerate(node.output):
-            if name == ENCODER_NORM:
-                node.output[index] = FRAMES
-        for index, name in enumerate(node.input):
-            if name == ENCODER_NORM:
-                node.input[index] = FRAMES
-    model.graph.output.append(onnx.helper.make_tensor_value_info(FRAMES, onnx.TensorProto.FLOAT, [1, "C", WIDTH]))
-    onnx.checker.check_model(model)
-    onnx.save(model, path)
 
 
 def write_metadata(path: Path, layers: int, left: int, version: str) -> None:
@@ -122,7 +101,6 @@ def main() -> None:
     quantise(whole, small, tuple(arguments.float_nodes))
     layers = len(model.encoder.layers) + len(model.new_layers)
     for path in (whole, small):
-        add_frames_output(path)
         write_metadata(path, layers, arguments.left, arguments.version)
         print(f"{path}: {os.path.getsize(path):,} bytes")
     write_tokens(arguments.out / "tokens.txt")

@@ -49,7 +49,7 @@ class SherpaStep(nn.Module):
         # Words may go on for ever without a reset; positions stay where Whisper knows them.
         offset = torch.where(done < LONGEST // 2, done, LONGEST // 4 + done % (LONGEST // 4))
         keys, values = (torch.cat(layers[kind::6], dim=1).transpose(0, 1) for kind in (0, 2))
-        phones, characters, keys, values = self.step(features, keys, values, offset, done.clamp(max=self.left))
+        phones, characters, keys, values, _ = self.step(features, keys, values, offset, done.clamp(max=self.left))
         out: list[Tensor] = [phones if self.labels == "phones" else characters]
         for index in range(len(layers) // 6):
             _, nonlin, _, *unused = (state * 1 for state in layers[6 * index : 6 * index + 6])

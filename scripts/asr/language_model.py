@@ -74,8 +74,8 @@ def read_arpa(path: Path) -> BackoffModel:
     return model
 
 
-def write_arpa(model: BackoffModel, path: Path, counted_start: bool = False) -> None:
-    """Write an ARPA file (log10); with `counted_start` the start of a sentence has its probability in `model`."""
+def write_arpa(model: BackoffModel, path: Path) -> None:
+    """Write an ARPA file (log10)."""
     orders: dict[int, list[Ngram]] = defaultdict(list)
     for ngram in model.logp:
         orders[len(ngram)].append(ngram)
@@ -84,7 +84,7 @@ def write_arpa(model: BackoffModel, path: Path, counted_start: bool = False) -> 
         for n in sorted(orders):
             file.write(f"\n\\{n}-grams:\n")
             for ngram in sorted(orders[n]):
-                logp = NEVER if ngram == (START,) and not counted_start else model.logp[ngram] / math.log(10)
+                logp = model.logp[ngram] / math.log(10)
                 weight = model.backoff.get(ngram)
                 tail = "" if weight is None else f"\t{weight / math.log(10):.5f}"
                 file.write(f"{logp:.5f}\t{' '.join(ngram)}{tail}\n")
@@ -197,7 +197,7 @@ def prune(model: BackoffModel, threshold: float, out: Path) -> None:
         # The loss of an n-gram is weighed by how often its context comes. A start that is never said would lose them all,
         # so it comes as often as an end until that is done.
         start = BackoffModel(model.logp | {(START,): model.logp[(END,)]}, model.backoff)
-        write_arpa(start, whole, counted_start=True)
+        write_arpa(start, whole)
         kaldingram("prune", "--threshold", str(threshold), "--lm", str(whole), "--write-lm", str(pruned))
         data = re.sub(rb"(?m)^\S+(?=\t<s>(\t|$))", str(NEVER).encode(), pruned.read_bytes(), count=1)
     out.write_bytes(gzip.compress(data, 9, mtime=0) if out.suffix == ".gz" else data)

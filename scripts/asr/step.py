@@ -8,8 +8,9 @@ A call takes one chunk of C frames (20 ms each); C may change from call to call.
          valid     int64 [1]   min(left, offset): how much of the cache may be looked at
     out  phones    float32 [1, C, 40]   log-probabilities, class 0 is blank
          characters  float32 [1, C, 29]   (named `chars` in the file)
-         frames    float32 [1, C, 384]   the encoder's own frames, before the new layers
          new_cache_k, new_cache_v
+         frames    float32 [1, C, 384]   the encoder's own frames, before the new layers: what listens to *how* something
+                                         was said (`edgevoice.asr.turn_end`) reads them
 
 With C = the whole segment, offset = valid = 0 the same file gives the un-chunked pass.
 """
@@ -26,7 +27,7 @@ from edgevoice.models.onnx import session
 from scripts.asr.model import BANDS, HEADS, LEFT, MASKED, WIDTH, Layer, Recogniser, positions
 
 INPUTS = ("features", "cache_k", "cache_v", "offset", "valid")
-OUTPUTS = ("phones", "chars", "new_cache_k", "new_cache_v")
+OUTPUTS = ("phones", "chars", "new_cache_k", "new_cache_v", "frames")
 
 
 class StepModule(nn.Module):
@@ -50,13 +51,13 @@ class StepModule(nn.Module):
         encoder = self.model.encoder
         for index, layer in enumerate([*encoder.layers, *self.model.new_layers]):
             if index == len(encoder.layers):
-                x = encoder.norm(x)
+                x = frames_heard = encoder.norm(x)
             x, k, v = _attend(layer, x, cache_k[index], cache_v[index], bias)
             new_k.append(k[-self.left :])
             new_v.append(v[-self.left :])
         x = self.model.norm(x)
         phones, characters = self.model.phones(x).log_softmax(-1), self.model.characters(x).log_softmax(-1)
-        return phones, characters, torch.stack(new_k), torch.stack(new_v)
+        return phones, characters, torch.stack(new_k), torch.stack(new_v), frames_heard
 
     def _front(self, features: Tensor, offset: Tensor) -> Tensor:
         """[1, 2C+4, 80] -> [1, C, 384]. Before the first frame of a segment Whisper's second convolution sees zeros."""
@@ -117,7 +118,7 @@ class StreamingStep:
         for offset, window in windows(features, chunk):
             position = np.array([offset], np.int64)
             feeds = (window[None], cache_k, cache_v, position, np.minimum(position, self.cache_shape[1]))
-            p, c, cache_k, cache_v = self._session.run(OUTPUTS, dict(zip(INPUTS, feeds, strict=True)))
+            p, c, cache_k, cache_v = self._session.run(OUTPUTS[:4], dict(zip(INPUTS, feeds, strict=True)))
             phones.append(p[0])
             characters.append(c[0])
         return np.concatenate(phones), np.concatenate(characters)

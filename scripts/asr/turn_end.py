@@ -28,10 +28,11 @@ from edgevoice.asr.turn_end import SPAN, TurnEnd
 from edgevoice.audio.segmenter import Segmenter
 from edgevoice.audio.vad import SpeechDetector
 from edgevoice.bench.endpoint import TOLERANCE_S, room_tone
-from edgevoice.dialog.endpoint import log_odds
+from edgevoice.dialog.endpoint import Endpointer, Silence, log_odds
 from edgevoice.llm.factory import build_generator
 from edgevoice.messages import Frame, SpeechAudio, SpeechPaused, SpeechResumed, SpeechStarted
-from edgevoice.settings import Settings
+from edgevoice.settings import EndpointSettings, Settings
+from scripts.asr.augment import add_noise
 from scripts.asr.data import is_held_out, load_held_out, read_audio, read_manifest
 from scripts.asr.noise import coloured
 
@@ -62,12 +63,15 @@ class Pause:
     """What had been said, as the recogniser heard it."""
 
 
-class EightyMs:
+class NeverEnds:
     """The device's rule for a pause; nothing ends a segment."""
 
+    def __init__(self, settings: EndpointSettings) -> None:
+        self._rule = Endpointer(settings)
+
     def pause(self, silence_s: float) -> bool:
-        """80 ms."""
-        return silence_s >= 0.08
+        """The silence is long enough to try an answer."""
+        return self._rule.judge(silence_s, None) is not Silence.NONE
 
     def end(self, silence_s: float, segment: int) -> bool:
         """Never."""
@@ -95,7 +99,8 @@ class Listener:
 
     def pauses(self, samples: Samples) -> Iterator[tuple[float, float, np.ndarray, str]]:
         """(time of the last speech sample, seconds until speech goes on, frames, words) of each pause."""
-        segmenter = Segmenter(self.settings.vad, self.settings.endpoint, SpeechDetector(self.settings.vad), EightyMs())
+        vad, endpoint = self.settings.vad, self.settings.endpoint
+        segmenter = Segmenter(vad, endpoint, SpeechDetector(vad), NeverEnds(endpoint))
         waiting: tuple[float, np.ndarray, str] | None = None
         for start in range(0, len(samples) - BLOCK + 1, BLOCK):
             now = (start + BLOCK) / SAMPLE_RATE
@@ -160,8 +165,7 @@ def varied(samples: Samples, rng: np.random.Generator) -> Samples:
     """Another loudness, and noise in every third case."""
     level = float(np.sqrt(np.mean(samples * samples))) + 1e-6
     if rng.random() < 0.33:
-        noise = coloured(rng, len(samples), rng.uniform(0.2, 1.0))
-        samples = samples + noise * level * 10 ** (-rng.uniform(8, 30) / 20)
+        samples = add_noise(samples, coloured(rng, len(samples), rng.uniform(0.2, 1.0)), rng.uniform(8, 30))
     return np.clip(samples * 10 ** (rng.uniform(-34, -18) / 20) / level, -1, 1).astype(np.float32)
 
 

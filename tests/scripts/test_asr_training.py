@@ -54,7 +54,7 @@ def stream(model: Recogniser, features: np.ndarray, chunk: int) -> np.ndarray:
         for offset, window in windows(features, chunk):
             valid = torch.tensor([min(LEFT, offset)])
             x = torch.from_numpy(window)[None]
-            phones, _, cache_k, cache_v = step(x, cache_k, cache_v, torch.tensor([offset]), valid)
+            phones, _, cache_k, cache_v, _ = step(x, cache_k, cache_v, torch.tensor([offset]), valid)
             out.append(phones[0])
     return torch.cat(out).numpy()
 

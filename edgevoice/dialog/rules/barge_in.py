@@ -90,7 +90,7 @@ class BargeInRule:
             return letters >= WEIGHTY_AT_END
         # How sure each of many words is does not matter: no sound in a room makes four of them.
         many = len(words) >= max(UNREAD_WORDS, self.min_words) and letters >= UNREAD_WEIGHTY
-        if many or not (read or final) or 0 < confidence < DOUBTFUL:
+        if many or not read or 0 < confidence < DOUBTFUL:
             return many
         return len(words) >= self.min_words and letters >= WEIGHTY
 
