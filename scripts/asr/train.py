@@ -41,7 +41,7 @@ class Watch:
 def run(trainer: Trainer, stream: TrainingStream, watch: Watch) -> None:
     """Train until the plan's time is over or SIGTERM comes."""
     plan, progress = trainer.plan, trainer.progress
-    loader = iter(DataLoader(stream, batch_size=None, num_workers=1, prefetch_factor=8, worker_init_fn=_one_thread))
+    loader = iter(DataLoader(stream, batch_size=None, num_workers=1, prefetch_factor=8, worker_init_fn=_as_worker))
     next_save, saves = progress.seconds + 60 * watch.save_minutes, 0
     waited, shown_audio = 0.0, progress.audio_seconds
     shown_at = last = time.monotonic()
@@ -81,8 +81,10 @@ def evaluate(trainer: Trainer, sets: dict[str, list[Example]]) -> dict[str, dict
     }
 
 
-def _one_thread(_: int) -> None:
+def _as_worker(_: int) -> None:
     torch.set_num_threads(1)
+    # A service manager signals the whole group: the trainer still wants a batch before it saves, and ends its worker itself.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def parse() -> argparse.Namespace:
