@@ -70,18 +70,20 @@ def add_phrases(graph: WordGraph, phrases: Iterable[Phrase]) -> WordGraph:
     words = list(graph.words)
     ids = {word: index for index, word in enumerate(words)}
     hub = backoff_state(graph.fst)
+    taught = set(graph.phrases)
     for phrase in phrases:
         parts = phrase.text.split()
         for part in parts:
             if part not in ids:
                 ids[part] = len(words)
                 words.append(part)
+        taught.add(tuple(ids[part] for part in parts))
         cost = BASE_COST + WORD_COST * (len(parts) - 1) - phrase.weight
         for index, variant in enumerate(product(*(all_pronunciations(part) for part in parts))):
             if index == _MOST_VARIANTS:
                 break
             _add_chain(graph.fst, hub, [ids[part] for part in parts], variant, cost)
-    return WordGraph(graph.fst, tuple(words))
+    return WordGraph(graph.fst, tuple(words), frozenset(taught))
 
 
 def _add_chain(fst: Any, hub: int, labels: list[int], variant: tuple[Pronunciation, ...], cost: float) -> None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from edgevoice.asr.biasing import Phrase, add_phrases
 from edgevoice.asr.features import HOP, MELS, Features, FeatureStream
 from edgevoice.asr.graph import Progress, WordGraph, open_graph
+from edgevoice.asr.larger_model import LargerModel, open_larger
 from edgevoice.asr.lexicon import PHONES
 from edgevoice.asr.progress import BuildProgress
 from edgevoice.asr.recognizer import SAMPLE_RATE, Partial, Samples, Transcript, Word
@@ -35,6 +36,8 @@ from edgevoice.settings import AsrSettings
 log = logging.getLogger(__name__)
 
 MODEL_FILE, LANGUAGE_MODEL_FILE = "ctc.int8.onnx", "lm.arpa.gz"
+LARGER_MODEL_FILE = "ngrams.npz"
+"""May be absent: then the graph's own language model is the only one."""
 TURN_END_FILE = "turn_end.onnx"
 """May be absent: then only the words tell whether somebody has finished."""
 MAX_FRAMES = 1500
@@ -171,16 +174,17 @@ class StreamingCtc:
         self._encoder = CtcEncoder(self._model_file or folder / MODEL_FILE, self._settings.threads)
         hears_ends = self._encoder.gives_frames and (folder / TURN_END_FILE).is_file()
         self._turn_end = TurnEnd(folder / TURN_END_FILE) if hears_ends else None
-        graph = open_graph(folder / LANGUAGE_MODEL_FILE, cache_dir(), self._progress)
+        language_model = folder / LANGUAGE_MODEL_FILE
         phrases = all_phrases(self._settings.vocabulary) if self._phrases is None else self._phrases
-        self.use_graph(add_phrases(graph, phrases))
+        graph = add_phrases(open_graph(language_model, cache_dir(), self._progress), phrases)
+        self.use_graph(graph, open_larger(folder / LARGER_MODEL_FILE, language_model, graph))
 
-    def use_graph(self, graph: WordGraph) -> None:
-        """Search in another graph from the next segment on."""
+    def use_graph(self, graph: WordGraph, larger: LargerModel | None = None) -> None:
+        """Search in another graph from the next segment on; `larger` judges what it finds."""
         self._search = WordSearch(graph, self._options)
         self._final_search = WordSearch(graph, self._options)
         keen = replace(self._options, blank_penalty=BLANK_PENALTY)
-        self._keen_search, self._rescorer = WordSearch(graph, keen), Rescorer(graph, keen)
+        self._keen_search, self._rescorer = WordSearch(graph, keen), Rescorer(graph, keen, larger=larger)
         self.tail = max(measure_tail(self._ready), LEAST_TAIL)
         """Seconds of silence put after a segment so that its last word is not cut."""
         self.reset()

@@ -49,6 +49,8 @@ class WordGraph:
     """`kaldifst.StdVectorFst`."""
     words: tuple[str, ...]
     """Word of each output label; 0 is epsilon."""
+    phrases: frozenset[tuple[int, ...]] = frozenset()
+    """Taught phrases as word ids."""
 
 
 def open_graph(language_model: Path, cache: Path, progress: Progress | None = None) -> WordGraph:

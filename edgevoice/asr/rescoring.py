@@ -18,6 +18,7 @@ import kaldifst
 import numpy as np
 
 from edgevoice.asr.graph import WordGraph
+from edgevoice.asr.larger_model import LargerModel
 from edgevoice.asr.recognizer import Word
 from edgevoice.asr.search import LogProbs, SearchOptions, read_path
 from edgevoice.asr.spelling import CharacterLogProbs, spelling_costs
@@ -32,10 +33,12 @@ _ARC = re.compile(r"^(\d+ +\d+ +)\d+ +(\d+)", re.MULTILINE)
 class RescoringOptions:
     """Chosen on recordings of held-out speakers (docs/models.md)."""
 
-    spelling_weight: float = 0.5
+    spelling_weight: float = 0.4
     """Weight of the character head's log-probability."""
     acoustic_share: float = 0.6
     """The phones' weight, as a part of what it is in the search alone: the spelling says part of it again."""
+    larger_weight: float = 1.5
+    """Weight of the larger language model, where there is one, against the graph's own in the search."""
     beam: float = 9.0
     """How wide to search: narrower than the search alone, whose words it only has to come near to."""
     lattice_beam: float = 5.0
@@ -51,8 +54,15 @@ class RescoringOptions:
 class Rescorer:
     """Finds the words of a finished segment. One thread uses it."""
 
-    def __init__(self, graph: WordGraph, search: SearchOptions, options: RescoringOptions | None = None) -> None:
-        self._graph, self._search = graph, search
+    def __init__(
+        self,
+        graph: WordGraph,
+        search: SearchOptions,
+        options: RescoringOptions | None = None,
+        larger: LargerModel | None = None,
+    ) -> None:
+        """`larger` is asked about the readings in the place of the graph's own language model."""
+        self._graph, self._search, self._larger = graph, search, larger
         self._options = options or RescoringOptions()
         self._config = kaldi_decoder.LatticeSimpleDecoderConfig(
             beam=self._options.beam, lattice_beam=self._options.lattice_beam
@@ -66,6 +76,9 @@ class Rescorer:
             return None
         texts = [" ".join(self._graph.words[word] for word in reading) for reading in readings]
         costs = np.array(list(readings.values())) + self._options.spelling_weight * spelling_costs(characters, texts)
+        if self._larger:
+            weight = self._options.larger_weight
+            costs += np.array([self._larger.correction(reading, weight) for reading in readings])
         best = list(readings)[int(np.argmin(costs))]
         return read_path(_aligned(lattice, best), phones, self._graph.words)
 

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from edgevoice import config
 from edgevoice.commands.options import positive_int
-from edgevoice.errors import EXIT_OK, EdgeVoiceError
+from edgevoice.errors import EXIT_OK, EdgeVoiceError, UsageError
 from edgevoice.models import store
 from edgevoice.models.catalogue import catalogue
 from edgevoice.runtime import logs
@@ -38,6 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     optimizing.add_argument("--keep", type=_kept, metavar="PERCENT=TIER", help="install one of them, e.g. 20=standard")
     optimizing.add_argument("--sentences", type=positive_int, default=12, help="sentences to measure with (default 12)")
+    optimizing.add_argument(
+        "--distill",
+        type=positive_int,
+        metavar="MINUTES",
+        help="teach the voice a last stage half as wide, and use it from then on (needs PyTorch and --text)",
+    )
+    optimizing.add_argument("--text", type=Path, metavar="FILE", help="sentences in the voice's language, one a line")
     for sub in (listing, comparing, optimizing):
         sub.add_argument("--json", action="store_true", help="machine-readable output")
 
@@ -153,12 +160,24 @@ def _compare(settings: Settings, args: argparse.Namespace) -> int:
 
 
 def _optimize(settings: Settings, args: argparse.Namespace) -> int:
-    from edgevoice.tts.optimize.pruning_report import optimize
+    from edgevoice.tts.optimize.pruning_report import Distillation, optimize
 
     keep = dict([args.keep] if args.keep else [])
-    rows = optimize(store.find(settings.tts.voice, "tts"), args.prune, args.sentences, keep)
+    distillation = Distillation(args.distill, _texts(args.text)) if args.distill else None
+    model = store.find(settings.tts.voice, "tts")
+    rows = optimize(model, args.prune, args.sentences, keep, distillation, Console(stderr=True).print)
     _show(rows, f"faster forms of {settings.tts.voice}", args.json)
     return EXIT_OK
+
+
+def _texts(path: Path | None) -> list[str]:
+    """The lines of the file that hold something. Raises UsageError."""
+    if path is None:
+        raise UsageError("--distill", "needs sentences to learn from", "give --text FILE, one sentence a line")
+    try:
+        return [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(str(path), f"cannot be read ({error})", "give a text file, one sentence a line") from error
 
 
 def _show(rows: list[dict[str, Any]], title: str, as_json: bool) -> None:

@@ -3,7 +3,7 @@
 Each text file (normalised sentences, one a line) becomes a Kneser-Ney trigram (kaldingram). They are mixed linearly
 with a bigram of written English counted on the web (package `wordsegment`: a selection of Google's trillion-word counts)
 over unigrams of `wordfreq`; mixing weights come from expectation maximisation on `--held-out` sentences. The mixture is
-pruned by relative entropy (Stolcke, 1998; kaldingram). Needs the extra `train`.
+pruned by relative entropy (Stolcke, 1998; kaldingram). Needs the extra `train`. `--arpa` mixes in finished models.
 
 `python -m scripts.asr.language_model OUT.arpa.gz --base IN.arpa.gz --codes 0.04` only adds to a finished model what people
 dictate (`codes.py`: digits, spelled words, times), as so large a share of all that is said.
@@ -20,75 +20,17 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import wordfreq
 import wordsegment
 
-from edgevoice.asr.arpa import open_arpa
 from edgevoice.asr.lexicon import known
+from scripts.asr.backoff import END, NEVER, START, BackoffModel, Ngram, read_arpa, write_arpa
 from scripts.asr.codes import codes
 
-Ngram = tuple[str, ...]
-START, END = "<s>", "</s>"
-NEVER = -99.0
-"""The logarithm that ARPA files give to what is never said."""
 CODES = 60_000
 """Made sentences of dictated digits, letters and times."""
-
-
-@dataclass
-class BackoffModel:
-    """An n-gram model: natural-log probabilities of n-grams, and back-off weights of contexts."""
-
-    logp: dict[Ngram, float] = field(default_factory=dict)
-    backoff: dict[Ngram, float] = field(default_factory=dict)
-
-    def score(self, ngram: Ngram) -> float:
-        """Log-probability of the last word after the others."""
-        total = 0.0
-        while True:
-            found = self.logp.get(ngram)
-            if found is not None:
-                return total + found
-            if len(ngram) == 1:
-                return -30.0
-            total += self.backoff.get(ngram[:-1], 0.0)
-            ngram = ngram[1:]
-
-
-def read_arpa(path: Path) -> BackoffModel:
-    """Read an ARPA file (log10) into natural logarithms."""
-    model = BackoffModel()
-    with open_arpa(path) as file:
-        lines = list(file)
-    for line in lines:
-        cells = line.rstrip("\n").split("\t")
-        if len(cells) < 2:
-            continue
-        ngram = tuple(cells[1].split())
-        model.logp[ngram] = float(cells[0]) * math.log(10)
-        if len(cells) > 2:
-            model.backoff[ngram] = float(cells[2]) * math.log(10)
-    return model
-
-
-def write_arpa(model: BackoffModel, path: Path) -> None:
-    """Write an ARPA file (log10)."""
-    orders: dict[int, list[Ngram]] = defaultdict(list)
-    for ngram in model.logp:
-        orders[len(ngram)].append(ngram)
-    with path.open("w") as file:
-        file.write("\\data\\\n" + "".join(f"ngram {n}={len(orders[n])}\n" for n in sorted(orders)))
-        for n in sorted(orders):
-            file.write(f"\n\\{n}-grams:\n")
-            for ngram in sorted(orders[n]):
-                logp = model.logp[ngram] / math.log(10)
-                weight = model.backoff.get(ngram)
-                tail = "" if weight is None else f"\t{weight / math.log(10):.5f}"
-                file.write(f"{logp:.5f}\t{' '.join(ngram)}{tail}\n")
-        file.write("\n\\end\\\n")
 
 
 def kaldingram(*arguments: str) -> None:
@@ -208,8 +150,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--text", type=Path, nargs="+", default=[], help="sentences, one a line; one model per file")
+    parser.add_argument(
+        "--arpa", type=Path, nargs="+", default=[], help="finished models to mix with those of the texts"
+    )
     parser.add_argument("--vocabulary", type=Path, help="words, one a line; those CMUdict lacks are left out")
     parser.add_argument("--held-out", type=Path, nargs="+", default=[], help="sentences to set the weights by")
+    parser.add_argument(
+        "--weights", type=float, nargs="+", help="of texts, web and --arpa, in the place of those that suit --held-out"
+    )
     parser.add_argument("--base", type=Path, help="a finished model, in the place of the three before")
     parser.add_argument("--codes", type=float, default=0.0, help="share of dictated digits, letters, times (0 to 1)")
     parser.add_argument("--order", type=int, default=3)
@@ -218,7 +166,13 @@ def main() -> None:
     if args.base:
         model = read_arpa(args.base)
     elif args.text and args.vocabulary and args.held_out:
-        model = mixed_from(args.text, args.vocabulary, args.held_out, args.order)
+        if args.weights and len(args.weights) != len(args.text) + 1 + len(args.arpa):
+            parser.error("give --weights one number for each text, one for the web and one for each --arpa")
+        vocabulary = {word for word in args.vocabulary.read_text().split() if known(word)}
+        models = {text.name: kneser_ney(text.read_text().splitlines(), vocabulary, args.order) for text in args.text}
+        models["web"] = web_bigram(vocabulary, end_probability=0.06)
+        models |= {arpa.name: restricted(read_arpa(arpa), vocabulary) for arpa in args.arpa}
+        model = best_mixture(models, args.held_out, args.order, vocabulary, args.weights)
     else:
         parser.error("give --base, or --text, --vocabulary and --held-out")
     if args.codes:
@@ -228,22 +182,32 @@ def main() -> None:
     print(args.out, args.out.stat().st_size // 1000, "kB")
 
 
-def mixed_from(texts: list[Path], words: Path, held_out: list[Path], order: int) -> BackoffModel:
-    """The mixture of a model of each text and of the web."""
-    vocabulary = {word for word in words.read_text().split() if known(word)}
-    models = [kneser_ney(text.read_text().splitlines(), vocabulary, order) for text in texts]
-    models.append(web_bigram(vocabulary, end_probability=0.06))
+def restricted(model: BackoffModel, vocabulary: set[str]) -> BackoffModel:
+    """The model without the n-grams that hold another word. What those had is left out, not given to the others."""
+    kept = vocabulary | {START, END}
+    logp = {ngram: p for ngram, p in model.logp.items() if kept.issuperset(ngram)}
+    return BackoffModel(logp, {ngram: weight for ngram, weight in model.backoff.items() if ngram in logp})
+
+
+def best_mixture(
+    models: dict[str, BackoffModel],
+    held_out: list[Path],
+    order: int,
+    vocabulary: set[str],
+    weights: list[float] | None = None,
+) -> BackoffModel:
+    """The mixture that expects the held-out sentences best, or that of the weights given; prints perplexities."""
     samples = [events(path.read_text().splitlines(), order, vocabulary) for path in held_out]
     # Every held-out file counts the same, however long.
     least = min(map(len, samples))
-    weights = mixing_weights(models, [event for sample in samples for event in sample[:least]])
-    print("weights", dict(zip([*(t.name for t in texts), "web"], (round(w, 3) for w in weights), strict=True)))
-    mixed = mixture(models, weights)
+    even = [event for sample in samples for event in sample[:least]]
+    weights = weights or mixing_weights([*models.values()], even)
+    print("weights", dict(zip(models, (round(weight, 3) for weight in weights), strict=True)))
+    made = mixture([*models.values()], weights)
     for path, sample in zip(held_out, samples, strict=True):
-        print(
-            f"{path.name}: perplexity {perplexity(mixed, sample):.0f}, alone {[round(perplexity(m, sample)) for m in models]}"
-        )
-    return mixed
+        alone = [round(perplexity(model, sample)) for model in models.values()]
+        print(f"{path.name}: perplexity {perplexity(made, sample):.0f}, alone {alone}")
+    return made
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("wordsegment", reason="needs the extra `train`")
 
 from scripts.asr import language_model
-from scripts.asr.language_model import START, BackoffModel, read_arpa
+from scripts.asr.backoff import START, BackoffModel, read_arpa
 
 BASE = """\\data\\
 ngram 1=8

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from edgevoice.tts.vits.phonemes import Phonemizer
 from edgevoice.tts.vits.prepare import PreparedVoice, prepare
 from edgevoice.tts.vits.quantized import balanced, build_quantized, ranges, whole
 from edgevoice.tts.vits.runner import SoundStream, VitsRunner
-from edgevoice.tts.vits.vocoder import Vocoder
+from edgevoice.tts.vits.vocoder import Upsampler, Vocoder
 from edgevoice.tts.vits.vocoder_graph import build
 from tests.tts.test_pruning import vocoder_of
 
@@ -56,14 +58,16 @@ def quantizable(block: int) -> Vocoder:
     return Vocoder(three.pre, (*three.stages, three.stages[1]), three.post)
 
 
-def test_a_piece_of_int8_sound_equals_the_whole() -> None:
+@pytest.mark.parametrize("more", [0, 2])
+def test_a_piece_of_int8_sound_equals_the_whole(more: int) -> None:
+    """Also where another form of the voice needs more around a piece."""
     block = block_size()
     vocoder = quantizable(block)
     latents = np.random.default_rng(0).standard_normal((2 * block, 80)).astype(np.float32)
     for stages in (1, 2):
-        session = session_of(build_quantized(vocoder, ranges(vocoder, [latents]), stages, block))
+        reach, hop = vocoder.reach + more, vocoder.hop
+        session = session_of(build_quantized(vocoder, ranges(vocoder, [latents]), stages, block, reach))
         sound = session.run(None, whole(latents))[0].reshape(-1)
-        reach, hop = vocoder.reach, vocoder.hop
         for first, last in ((0, 30), (30, 50), (50, 80)):
             begin, end = max(0, first - reach), min(80, last + reach)
             feed = {
@@ -85,13 +89,42 @@ def test_balancing_channels_changes_nothing() -> None:
     assert np.abs(sounds[0] - sounds[1]).max() < 1e-4
 
 
+def test_a_smaller_vocoder_is_what_the_faster_tiers_are_made_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    block = block_size()
+    vocoder = quantizable(block)
+    last = vocoder.stages[-1]
+    quieter = Upsampler(last.up.weight * np.float32(0.5), last.up.bias, last.up.stride)
+    smaller = replace(vocoder, stages=(*vocoder.stages[:-1], replace(last, up=quieter)))
+    latents = [np.random.default_rng(i).standard_normal((2 * block, 70)).astype(np.float32) for i in range(3)]
+    monkeypatch.setattr(forms, "LEAST_SNR_DB", -99.0)
+    exact = build(vocoder, block=block)
+    for gain, tiers, close_to in ((1e9, 0, None), (0.0, 2, smaller)):
+        monkeypatch.setattr(forms, "LEAST_GAIN", gain)
+        made = forms.faster_forms(vocoder, exact, smaller, latents, block)
+        assert len(made) == tiers
+        for graph in made.values():
+            wanted, found = (session_of(g).run(None, whole(latents[0]))[0] for g in (build(close_to), graph))
+            assert np.corrcoef(wanted.reshape(-1), found.reshape(-1))[0, 1] > 0.97
+
+
+def test_a_processor_without_int8_keeps_the_smaller_one_in_float(monkeypatch: pytest.MonkeyPatch) -> None:
+    block = block_size()
+    vocoder = quantizable(block)
+    latents = [np.random.default_rng(i).standard_normal((2 * block, 70)).astype(np.float32) for i in range(3)]
+    gains = iter([1.5, 0.8])
+    monkeypatch.setattr(forms, "_gain", lambda *_: next(gains))
+    made = forms.faster_forms(vocoder, build(vocoder, block=block), vocoder, latents, block)
+    assert list(made) == ["standard"]
+    assert not any("Quantize" in node.op_type for node in made["standard"].graph.node)
+
+
 def test_int8_that_does_not_pay_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     block = block_size()
     vocoder = quantizable(block)
     latents = [np.random.default_rng(i).standard_normal((2 * block, 70)).astype(np.float32) for i in range(3)]
     monkeypatch.setattr(forms, "LEAST_GAIN", 1e9)
-    assert forms.quantized_forms(vocoder, build(vocoder, block=block), latents, block) == {}
+    assert forms.faster_forms(vocoder, build(vocoder, block=block), None, latents, block) == {}
     monkeypatch.setattr(forms, "LEAST_GAIN", 0.0)
     monkeypatch.setattr(forms, "LEAST_SNR_DB", -99.0)
-    assert set(forms.quantized_forms(vocoder, build(vocoder, block=block), latents, block)) == {"standard", "light"}
-    assert forms.quantized_forms(vocoder, build(vocoder), latents, 1) == {}
+    assert set(forms.faster_forms(vocoder, build(vocoder, block=block), None, latents, block)) == {"standard", "light"}
+    assert forms.faster_forms(vocoder, build(vocoder), None, latents, 1) == {}

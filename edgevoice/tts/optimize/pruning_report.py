@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from rich.progress import track
 
 from edgevoice.errors import UsageError
 from edgevoice.models.onnx import session_of
+from edgevoice.tts.optimize.latents import latents_of
 from edgevoice.tts.optimize.measure import Closeness, compare
 from edgevoice.tts.optimize.prune import moments, prune
 from edgevoice.tts.optimize.refit import shrink_last_stage
@@ -26,9 +28,9 @@ from edgevoice.tts.vits.layout import block_size
 from edgevoice.tts.vits.phonemes import Phonemizer
 from edgevoice.tts.vits.prepare import prepare
 from edgevoice.tts.vits.quantized import whole
-from edgevoice.tts.vits.runner import SoundStream, VitsRunner
+from edgevoice.tts.vits.runner import VitsRunner
 from edgevoice.tts.vits.split import split
-from edgevoice.tts.vits.tiers import TIERS, own_folder, save
+from edgevoice.tts.vits.tiers import SMALLER, TIERS, own_folder, save
 from edgevoice.tts.vits.vocoder import Vocoder
 from edgevoice.tts.vits.vocoder import read as read_vocoder
 from edgevoice.tts.vits.vocoder_graph import build
@@ -39,10 +41,30 @@ PIECE = 100
 """Frames of each sentence that the statistics are taken from."""
 
 
-def optimize(model: Path, percents: Sequence[int], count: int, keep: Mapping[int, str]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Distillation:
+    """Teaching a smaller last stage, which the tiers below `fine` are then made with."""
+
+    minutes: float
+    """Of training."""
+    texts: Sequence[str]
+    """Said by the voice to learn from, in its language."""
+    material_seconds: float = 2400.0
+    """Sound to learn from."""
+
+
+def optimize(
+    model: Path,
+    percents: Sequence[int],
+    count: int,
+    keep: Mapping[int, str],
+    distillation: Distillation | None = None,
+    report: Callable[[str], None] = lambda line: None,
+) -> list[dict[str, Any]]:
     """One row per form: vocoder speed against the exported graph (in turns, one thread), size, closeness.
 
-    `keep` installs a pruning (percent) as a tier of this voice. Raises UsageError for unknown tiers or percents.
+    `keep` installs a pruning (percent) as a tier of this voice; a distilled last stage is installed always. Raises
+    UsageError for unknown tiers or percents, too little text, and when PyTorch is wanted and not there.
     """
     for percent, tier in keep.items():
         if tier not in TIERS[1:] or percent not in percents:
@@ -52,7 +74,8 @@ def optimize(model: Path, percents: Sequence[int], count: int, keep: Mapping[int
     voice = prepare(model)
     reader = GraphReader(onnx.load(str(model)), str(model))
     original = read_vocoder(reader, split(reader).latents)
-    every = _latents(VitsRunner(voice), Phonemizer(voice.config), sentences(count + 8))
+    runner, phonemizer = VitsRunner(voice), Phonemizer(voice.config)
+    every = [latents_of(runner, phonemizer, text, seed) for seed, text in enumerate(sentences(count + 8))]
     fitted, tested = [z[:, :PIECE] for z in every[:: max(1, len(every) // 8)]], every[:count]
     forms = {f"last stage {GRAIN} channels": shrink_last_stage(original, fitted, GRAIN)}
     statistics = moments(original, fitted)
@@ -60,6 +83,10 @@ def optimize(model: Path, percents: Sequence[int], count: int, keep: Mapping[int
         forms[f"pruned {percent} %"] = prune(original, statistics, _widths(original, percent))
         if percent in keep:
             save(forms[f"pruned {percent} %"], own_folder(voice.digest) / f"{keep[percent]}.npz", voice.digest)
+    if distillation:
+        taught = _distilled(prune(original, statistics, _last_halved(original)), original, runner, distillation, report)
+        forms["distilled last stage"] = taught
+        save(taught, own_folder(voice.digest) / f"{SMALLER}.npz", voice.digest)
     exported = _exported(reader, model)
     graphs = {f"tier {tier}": onnx.load(str(voice.file(tier))) for tier in voice.tiers}
     graphs |= {name: build(vocoder, block=block_size()) for name, vocoder in forms.items()}
@@ -69,20 +96,33 @@ def optimize(model: Path, percents: Sequence[int], count: int, keep: Mapping[int
     ]
 
 
-def _latents(runner: VitsRunner, phonemizer: Phonemizer, texts: Sequence[str]) -> list[Floats]:
-    """Latents [channels, frames] of each text."""
-    found = []
-    for seed, text in enumerate(texts):
-        ids = np.array(phonemizer.phonemize(text).ids)
-        rng = np.random.default_rng(seed)
-        encoding = runner.encode(ids, rng.standard_normal((2, len(ids)), dtype=np.float32), 1.0)
-        found.append(np.ascontiguousarray(SoundStream(runner, encoding, rng).latents().T))
-    return found
+def _distilled(
+    start: Vocoder, original: Vocoder, runner: VitsRunner, plan: Distillation, report: Callable[[str], None]
+) -> Vocoder:
+    try:
+        from edgevoice.tts.optimize.distill import LastStage, Plan, distill
+    except ImportError as error:
+        raise UsageError("--distill", "needs PyTorch", "pip install edgevoice[train]") from error
+    from edgevoice.tts.optimize.teaching import record
+
+    phonemizer = Phonemizer(runner.voice.config)
+    with tempfile.TemporaryDirectory(prefix="edgevoice-") as folder:
+        material = record(runner, phonemizer, original, plan.texts, plan.material_seconds, Path(folder), report)
+        return distill(LastStage(start), material, Plan(seconds=60 * plan.minutes), report).vocoder()
+
+
+def _last_halved(vocoder: Vocoder) -> list[int]:
+    """All widths, the last one a block, or half of it where that is more."""
+    full = _full(vocoder)
+    return [*full[:-1], max(GRAIN, full[-1] // 2)]
+
+
+def _full(vocoder: Vocoder) -> list[int]:
+    return [len(vocoder.pre.weight), *(stage.up.weight.shape[1] for stage in vocoder.stages)]
 
 
 def _widths(vocoder: Vocoder, percent: int) -> list[int]:
-    full = [len(vocoder.pre.weight), *(stage.up.weight.shape[1] for stage in vocoder.stages)]
-    return [max(GRAIN, round(width * (100 - percent) / 100 / GRAIN) * GRAIN) for width in full]
+    return [max(GRAIN, round(width * (100 - percent) / 100 / GRAIN) * GRAIN) for width in _full(vocoder)]
 
 
 def _exported(reader: GraphReader, model: Path) -> tuple[onnxruntime.InferenceSession, str]:

@@ -1,4 +1,6 @@
-"""The forms of a voice's vocoder made at set-up: float, and with one or two stages in INT8 where that pays here."""
+"""The forms of a voice's vocoder made at set-up: float, smaller where there is a smaller one, and with one or two stages
+in INT8 where that pays here.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from edgevoice.tts.vits.config import VoiceConfig
 from edgevoice.tts.vits.phonemes import Phonemizer
 from edgevoice.tts.vits.quantized import balanced, build_quantized, ranges, whole
 from edgevoice.tts.vits.vocoder import Vocoder
-from edgevoice.tts.vits.vocoder_graph import fits
+from edgevoice.tts.vits.vocoder_graph import build, fits
 
 log = logging.getLogger(__name__)
 
@@ -36,22 +38,36 @@ LEAST_SNR_DB = 8.0
 """Closeness to the float sound below which something is wrong, such as sums that overflow."""
 
 
-def quantized_forms(
-    vocoder: Vocoder, exact: onnx.ModelProto, latents: Sequence[Floats], block: int
+def faster_forms(
+    vocoder: Vocoder,
+    exact: onnx.ModelProto,
+    smaller: Vocoder | None,
+    latents: Sequence[Floats],
+    block: int,
+    reach: int = 0,
 ) -> dict[str, onnx.ModelProto]:
-    """`standard` (one stage in INT8) and `light` (two), those that pay; `exact` is the float form they are held against.
+    """`standard` (`smaller` if there is one, one stage in INT8) and `light` (two), those that pay; `exact` is the float
+    form of `vocoder`, which they are held against.
 
-    `latents` [channels, frames] of a few sentences, at least two.
+    `latents` [channels, frames] of a few sentences, at least two. A processor without INT8 instructions keeps the
+    smaller one in float.
     """
     found: dict[str, onnx.ModelProto] = {}
-    if not fits(vocoder, block) or len(vocoder.stages) < 3:
-        return found
     *known, check = latents
     best = exact
+    if smaller:
+        made = build(smaller, block=block, reach=reach)
+        gain, snr_db = _gain(best, made, check), _closeness(exact, made, check)
+        log.info("the smaller vocoder: %.2f times as fast, %.0f dB", gain, snr_db)
+        if gain >= LEAST_GAIN and snr_db >= LEAST_SNR_DB:
+            found["standard"] = best = made
+            vocoder = smaller
+    if not fits(vocoder, block) or len(vocoder.stages) < 3:
+        return found
     for stages, tier in ((1, "standard"), (2, "light")):
         if stages > 1:
             vocoder = balanced(vocoder, stages - 1, ranges(vocoder, known))
-        made = build_quantized(vocoder, ranges(vocoder, known), stages, block)
+        made = build_quantized(vocoder, ranges(vocoder, known), stages, block, reach)
         gain, snr_db = _gain(best, made, check), _closeness(exact, made, check)
         log.info("vocoder with %d stage(s) in INT8: %.2f times as fast, %.0f dB", stages, gain, snr_db)
         if gain < LEAST_GAIN or snr_db < LEAST_SNR_DB:

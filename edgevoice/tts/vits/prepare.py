@@ -21,12 +21,12 @@ from edgevoice.models.places import cache_dir
 from edgevoice.models.superseded import remove_abandoned, remove_superseded
 from edgevoice.tts.vits.config import VoiceConfig, check_fit, read_config
 from edgevoice.tts.vits.layout import block_size
-from edgevoice.tts.vits.tiers import TIERS, tier_files
+from edgevoice.tts.vits.tiers import SMALLER, TIERS, tier_files
 from edgevoice.tts.vits.tiers import load as load_tier
 
 log = logging.getLogger(__name__)
 
-FORMAT = 5
+FORMAT = 6
 """Raised whenever the prepared graphs change, so that old ones are not used."""
 MAKING = ".making-"
 """How the names of folders begin that are not complete yet."""
@@ -139,18 +139,22 @@ def _make(model: Path, config: VoiceConfig, digest: str, tiers: Mapping[str, Pat
         text_encoder = pieces.encoder
     parts = {"encoder": text_encoder, "flow": flow.build(coupling_layers)}
     parts |= {f"{name}-int8": quantize(part) for name, part in parts.items()}
-    exact = vocoder_graph.build(generator, block=block)
+    others = {name: load_tier(path, digest) for name, path in tiers.items()}
+    # All forms of a voice read as much beyond a piece, so that its tier can change between two pieces.
+    reach = max(made.reach for made in (generator, *others.values()))
+    exact = vocoder_graph.build(generator, block=block, reach=reach)
     vocoders = {"fine": exact}
+    smaller = others.pop(SMALLER, None)
     if text_encoder is not pieces.encoder:
         latents = forms.calibration_latents(config, text_encoder, flow.build(coupling_layers))
-        vocoders |= forms.quantized_forms(generator, exact, latents, block)
-    vocoders |= {name: vocoder_graph.build(load_tier(path, digest), block=block) for name, path in tiers.items()}
+        vocoders |= forms.faster_forms(generator, exact, smaller, latents, block, reach)
+    vocoders |= {name: vocoder_graph.build(made, block=block, reach=reach) for name, made in others.items()}
     parts |= vocoders
     meta = {
         "channels": pieces.channels,
         "hop": generator.hop,
         "flow_reach": coupling_layers.reach,
-        "vocoder_reach": generator.reach,
+        "vocoder_reach": reach,
         "tiers": " ".join(tier for tier in TIERS if tier in vocoders),
         "embedding_rows": rows,
     }

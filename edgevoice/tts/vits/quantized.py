@@ -82,13 +82,15 @@ def _convolutions(stage: Stage) -> int:
     return sum(len(unit) for block in stage.blocks for unit in block)
 
 
-def build_quantized(vocoder: Vocoder, spans: Sequence[Range], stages: int, block: int) -> onnx.ModelProto:
+def build_quantized(
+    vocoder: Vocoder, spans: Sequence[Range], stages: int, block: int, reach: int = 0
+) -> onnx.ModelProto:
     """As `vocoder_graph.build` in the blocked layout, with the first convolution and so many stages in INT8.
 
     `spans` are this vocoder's `ranges`.
     """
     writer = _QuantizedWriter(spans, stages, block)
-    writer.vocoder(vocoder)
+    writer.vocoder(vocoder, reach)
     return model_of(writer, vocoder, [])
 
 

@@ -1,6 +1,6 @@
 """Smaller vocoders for a voice: how they are stored, and where they are looked for.
 
-A tier is one `.npz` of float16 weights, a few megabytes, bound to its voice by the SHA-256 of the voice's onnx file.
+Either is one `.npz` of float16 weights, a few megabytes, bound to its voice by the SHA-256 of the voice's onnx file.
 Shipped ones lie in `models/voice-tiers/<first 16 digits>/`, own ones (`edgevoice voices optimize`) in the data folder.
 """
 
@@ -20,6 +20,8 @@ from edgevoice.tts.vits.vocoder import Block, Conv, Stage, Upsampler, Vocoder
 
 TIERS = ("fine", "standard", "light")
 """From most work to least. `fine` is the original in float32; the others also run encoder and flow in INT8."""
+SMALLER = "smaller"
+"""The vocoder that all tiers below `fine` are made with, where a voice has one."""
 FOLDER = "voice-tiers"
 
 
@@ -29,10 +31,10 @@ def own_folder(digest: str) -> Path:
 
 
 def tier_files(digest: str) -> dict[str, Path]:
-    """The smaller tiers there are for a voice; own ones win over shipped ones."""
+    """What there is for a voice, by tier (or `SMALLER`); own ones win over shipped ones."""
     found: dict[str, Path] = {}
     for folder in (own_folder(digest), *(base / FOLDER / digest[:16] for base in shipped_dirs())):
-        for tier in TIERS[1:]:
+        for tier in (*TIERS[1:], SMALLER):
             path = folder / f"{tier}.npz"
             if tier not in found and path.is_file():
                 found[tier] = path

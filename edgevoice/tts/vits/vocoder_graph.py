@@ -28,20 +28,21 @@ MICROSOFT = "com.microsoft"
 """ONNX Runtime's other own operators."""
 
 
-def build(vocoder: Vocoder, expose: bool = False, block: int = 1) -> onnx.ModelProto:
+def build(vocoder: Vocoder, expose: bool = False, block: int = 1, reach: int = 0) -> onnx.ModelProto:
     """A graph `latents [1, channels, 1, frames] float32, left_edge [1] int64, right_edge [1] int64 -> sound [1, 1, 1,
     samples]`.
 
     At an edge of the clause (1) every layer pads with zeros as the original does. On other sides (0) the input holds
     `reach` frames more than the output; what zeros spoil there is cut off after each stage, so that overlapping costs
     little where the sampling rate is high.
+    `reach` is more than this vocoder's own where another one of the voice needs more.
     `block` is the width of the blocked layout, 1 for the ordinary one; it must be `layout.block_size()` or 1, and is
     ignored when the channels do not divide by it. With `expose` what every convolution reads and makes are outputs too
     (`in0`, `out0`, `in1`, … in the order of the layers; ordinary layout only).
     """
     blocked = not expose and fits(vocoder, block)
     writer = BlockedWriter(block) if blocked else _PlainWriter()
-    writer.vocoder(vocoder)
+    writer.vocoder(vocoder, reach)
     exposed = []
     if expose:
         for position, node in enumerate([node for node in writer.nodes if node.op_type == "Conv"]):
@@ -83,15 +84,15 @@ class _PlainWriter(GraphWriter):
         super().__init__()
         self._edges: dict[tuple[int, int], tuple[str, str]] = {}
 
-    def vocoder(self, vocoder: Vocoder) -> None:
-        """All of it, from `latents` to `sound`."""
+    def vocoder(self, vocoder: Vocoder, reach: int = 0) -> None:
+        """All of it, from `latents` to `sound`; the input reaches at least `reach` frames further inside the clause."""
         slopes = [*(stage.slope for stage in vocoder.stages), vocoder.post_slope]
         pre, post = vocoder.pre, vocoder.post
         x = _PlainWriter.at_edges(self, "latents", pre.weight.shape[1], pre.reach, 0)
         x = self.first(x, vocoder)
         channels, scale = len(pre.weight), 1.0
         # Samples known beyond the wanted ones inside the clause, and how many of them the padding has spoilt.
-        beyond, spoilt = vocoder.reach - pre.reach, 0
+        beyond, spoilt = max(reach, vocoder.reach) - pre.reach, 0
         for stage, slope in zip(vocoder.stages, slopes[1:], strict=True):
             x = self.stage(x, channels, spoilt, stage, scale, (vocoder.block_slope, slope))
             beyond = (beyond - spoilt) * stage.up.stride - 2 * stage.up.trim
