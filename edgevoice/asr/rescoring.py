@@ -35,16 +35,18 @@ class RescoringOptions:
 
     spelling_weight: float = 0.4
     """Weight of the character head's log-probability."""
-    acoustic_share: float = 0.6
+    acoustic_share: float = 0.4
     """The phones' weight, as a part of what it is in the search alone: the spelling says part of it again."""
-    larger_weight: float = 1.5
+    larger_weight: float = 1.0
     """Weight of the larger language model, where there is one, against the graph's own in the search."""
     beam: float = 9.0
     """How wide to search: narrower than the search alone, whose words it only has to come near to."""
     lattice_beam: float = 5.0
     """Readings this much worse than the best (in negative natural log-probability) are not looked at."""
-    readings: int = 50
-    """Most readings that are scored again."""
+    readings: int = 100
+    """Most readings that the larger language model judges."""
+    spelled: int = 25
+    """Most of them whose spelling is looked at: the likeliest by then."""
     most_arcs: int = 60_000
     """A bigger lattice is not speech: it would take long and tell nothing."""
     most_states: int = 20_000
@@ -74,12 +76,14 @@ class Rescorer:
         readings = self._readings(lattice) if lattice else {}
         if not readings:
             return None
-        texts = [" ".join(self._graph.words[word] for word in reading) for reading in readings]
-        costs = np.array(list(readings.values())) + self._options.spelling_weight * spelling_costs(characters, texts)
+        costs = np.array(list(readings.values()))
         if self._larger:
             weight = self._options.larger_weight
             costs += np.array([self._larger.correction(reading, weight) for reading in readings])
-        best = list(readings)[int(np.argmin(costs))]
+        likely = sorted(zip(costs, readings, strict=True))[: self._options.spelled]
+        texts = [" ".join(self._graph.words[word] for word in reading) for _, reading in likely]
+        spelling = self._options.spelling_weight * spelling_costs(characters, texts)
+        _, best = likely[int(np.argmin([cost for cost, _ in likely] + spelling))]
         return read_path(_aligned(lattice, best), phones, self._graph.words)
 
     def _lattice(self, phones: LogProbs) -> str:

@@ -23,7 +23,7 @@ from edgevoice.settings import AsrSettings
 
 log = logging.getLogger(__name__)
 
-TOO_DOUBTFUL = 0.65
+TOO_DOUBTFUL = 0.55
 """A reading counts if its phone distance to the first pass plus the first pass's lead in confidence stays below this.
 What a logistic regression made of 660 held-out readings (docs/models.md) was this line, but for its second decimal."""
 TOO_LONG, SPARE_WORDS = 1.5, 2
