@@ -16,6 +16,7 @@ from edgevoice.tts.vits.phonemes import Phonemizer
 from edgevoice.tts.vits.prepare import PreparedVoice, prepare
 from edgevoice.tts.vits.quantized import balanced, build_quantized, ranges, whole
 from edgevoice.tts.vits.runner import SoundStream, VitsRunner
+from edgevoice.tts.vits.tiers import SMALLER, load, tier_files
 from edgevoice.tts.vits.vocoder import Upsampler, Vocoder
 from edgevoice.tts.vits.vocoder_graph import build
 from tests.tts.test_pruning import vocoder_of
@@ -38,6 +39,13 @@ def spoken(voice: PreparedVoice, tier: str) -> np.ndarray:
     latents = SoundStream(runner, encoding, np.random.default_rng(2)).latents()
     runner.set_tier(tier)
     return runner.vocoder.run(latents, True, True)
+
+
+def test_the_default_voice_comes_with_a_smaller_vocoder(voice: PreparedVoice) -> None:
+    smaller = load(tier_files(voice.digest)[SMALLER], voice.digest)
+    original = VitsRunner(voice, "fine")
+    assert smaller.stages[-1].up.weight.shape[1] == 16
+    assert smaller.reach == original.vocoder.reach, "a piece reads no further than before"
 
 
 def test_int8_stages_sound_like_the_original(voice: PreparedVoice) -> None:
