@@ -96,7 +96,7 @@ def test_what_is_only_said_again_is_cut_off(text: str, heard: str, kept: str) ->
 
 def test_a_surer_first_pass_is_kept_where_the_two_differ() -> None:
     sure = dataclasses.replace(FIRST, confidence=0.95)
-    differing = second_pass(FixedReader("Carry your hand bag", -0.5))
+    differing = second_pass(FixedReader("Carry your hand bag", -0.35))
     assert differing.refine(SECOND, FIRST).text == "Carry your hand bag"
     assert differing.refine(SECOND, sure) is sure
 
