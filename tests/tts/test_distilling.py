@@ -69,7 +69,6 @@ def test_a_few_steps_of_training_come_closer_to_the_original(voice: Voice, mater
     before = snr_db(pruned)
     assert snr_db(student.vocoder()) == pytest.approx(before, abs=0.05), "what is added has no effect at first"
     after = snr_db(distill(student, material, Plan(steps=150, batch=4), print).vocoder())
-    print(before, after)
     assert after > before + 1
 
 

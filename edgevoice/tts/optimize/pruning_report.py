@@ -84,7 +84,8 @@ def optimize(
         if percent in keep:
             save(forms[f"pruned {percent} %"], own_folder(voice.digest) / f"{keep[percent]}.npz", voice.digest)
     if distillation:
-        taught = _distilled(prune(original, statistics, _last_halved(original)), original, runner, distillation, report)
+        halved = prune(original, statistics, _last_halved(original))
+        taught = _distilled(halved, original, (runner, phonemizer), distillation, report)
         forms["distilled last stage"] = taught
         save(taught, own_folder(voice.digest) / f"{SMALLER}.npz", voice.digest)
     exported = _exported(reader, model)
@@ -97,7 +98,11 @@ def optimize(
 
 
 def _distilled(
-    start: Vocoder, original: Vocoder, runner: VitsRunner, plan: Distillation, report: Callable[[str], None]
+    start: Vocoder,
+    original: Vocoder,
+    voice: tuple[VitsRunner, Phonemizer],
+    plan: Distillation,
+    report: Callable[[str], None],
 ) -> Vocoder:
     try:
         from edgevoice.tts.optimize.distill import LastStage, Plan, distill
@@ -105,9 +110,8 @@ def _distilled(
         raise UsageError("--distill", "needs PyTorch", "pip install edgevoice[train]") from error
     from edgevoice.tts.optimize.teaching import record
 
-    phonemizer = Phonemizer(runner.voice.config)
     with tempfile.TemporaryDirectory(prefix="edgevoice-") as folder:
-        material = record(runner, phonemizer, original, plan.texts, plan.material_seconds, Path(folder), report)
+        material = record(*voice, original, plan.texts, plan.material_seconds, Path(folder), report)
         return distill(LastStage(start), material, Plan(seconds=60 * plan.minutes), report).vocoder()
 
 

@@ -16,7 +16,7 @@ from edgevoice.models.onnx import session_of
 from edgevoice.tts.optimize.latents import latents_of
 from edgevoice.tts.vits.arrays import Floats
 from edgevoice.tts.vits.phonemes import Phonemizer
-from edgevoice.tts.vits.quantized import whole
+from edgevoice.tts.vits.quantized import convolutions, whole
 from edgevoice.tts.vits.runner import VitsRunner
 from edgevoice.tts.vits.vocoder import Vocoder
 from edgevoice.tts.vits.vocoder_graph import build
@@ -58,8 +58,7 @@ def record(
     """Let the voice say the texts, in `folder`, until there are so many seconds. Raises UsageError if there is too little."""
     rate_hz = runner.voice.config.sample_rate
     session = session_of(build(original, expose=True))
-    position = sum(1 + sum(len(unit) for block in stage.blocks for unit in block) for stage in original.stages[:-1])
-    name = f"in{position + 1}"
+    name = f"in{1 + sum(1 + convolutions(stage) for stage in original.stages[:-1])}"
     lengths: list[int] = []
     dice = random.Random(0)
     with (folder / "inputs").open("wb") as inputs_file, (folder / "sound").open("wb") as sound_file:

@@ -61,8 +61,8 @@ def balanced(vocoder: Vocoder, index: int, spans: Sequence[Range]) -> Vocoder:
     the weights that read it (a leaky ReLU is positively homogeneous).
     """
     stage, following = vocoder.stages[index], vocoder.stages[index + 1]
-    before = 1 + sum(1 + _convolutions(earlier) for earlier in vocoder.stages[:index])
-    inside = spans[before + 1 : before + 1 + _convolutions(stage)]
+    before = 1 + sum(1 + convolutions(earlier) for earlier in vocoder.stages[:index])
+    inside = spans[before + 1 : before + 1 + convolutions(stage)]
     size = np.max([span.peaks for span in inside], axis=0) + 1e-3
     factor = ((size / np.median(size)) ** BALANCE).astype(np.float32)
 
@@ -78,7 +78,8 @@ def balanced(vocoder: Vocoder, index: int, spans: Sequence[Range]) -> Vocoder:
     return replace(vocoder, stages=tuple(stages))
 
 
-def _convolutions(stage: Stage) -> int:
+def convolutions(stage: Stage) -> int:
+    """How many its residual blocks have."""
     return sum(len(unit) for block in stage.blocks for unit in block)
 
 
